@@ -1,0 +1,108 @@
+"""Git's configuration as it was read, and who writes according to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitmem.errors import NoIdentity
+from gitmem.journal.git import Layout
+from gitmem.journal.objects import decode
+
+HINT = (
+    'run `git config --global user.name "Your Name"` and '
+    "`git config --global user.email you@example.com`"
+)
+
+_CRUD = "".join(map(chr, range(33))) + ",:;<>\"\\'"
+"""What git cuts off both ends of a name and an address; once also the dot of 'Jr.'."""
+
+Stamp = tuple[int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Every value, the files that hold or could hold one, and what those looked like when read."""
+
+    values: Mapping[str, Sequence[str]]
+    origins: Sequence[Path]
+    stamps: Mapping[Path, Stamp]
+
+    @property
+    def current(self) -> bool:
+        """Whether no file has changed since, nor come nor gone."""
+        return all(_stamp(path) == stamp for path, stamp in self.stamps.items())
+
+
+def parse(listing: bytes, layout: Layout, usual: Iterable[Path]) -> Configuration:
+    """Read ``git config --list --show-origin -z``; `usual` files are origins even if missing."""
+    values: dict[str, list[str]] = {}
+    origins = dict.fromkeys(usual)
+    parts = listing.split(b"\0")
+    for origin, setting in zip(parts[::2], parts[1::2], strict=False):
+        key, equals, value = setting.partition(b"\n")
+        # A key alone on its line is true, though git prints nothing after it.
+        values.setdefault(decode(key), []).append(decode(value) if equals else "true")
+        kind, _, file = os.fsdecode(origin).partition(":")
+        if kind == "file":
+            origins[layout.git_dir / file] = None
+    # A section may depend on the branch: `includeIf.onbranch`.
+    watched = [*origins, layout.git_dir / "HEAD"]
+    return Configuration(values, list(origins), {path: _stamp(path) for path in watched})
+
+
+def usual_files(layout: Layout, environ: Mapping[str, str]) -> Iterable[Path]:
+    """Yield the files git looks for, whether or not they exist, but the system's own."""
+    home = Path(environ.get("HOME") or "/")
+    if "GIT_CONFIG_GLOBAL" in environ:
+        yield Path(environ["GIT_CONFIG_GLOBAL"])
+    else:
+        yield Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
+        yield home / ".gitconfig"
+    yield layout.common_dir / "config"
+    yield layout.git_dir / "config.worktree"
+
+
+def identity(environ: Mapping[str, str], values: Mapping[str, Sequence[str]]) -> str:
+    """Return ``Name <email>`` from ``GIT_AUTHOR_*``, ``author.*``, ``user.*`` or ``EMAIL``.
+
+    Git would make an address up from the login and the host name; a memory outlives both.
+    Bytes that are not UTF-8 are percent-encoded, as everywhere in an event.
+
+    Raises:
+        NoIdentity: the name or the address is missing, or nothing remains of it once cleaned.
+    """
+    name = _clean(_first("name", environ, values))
+    email = _clean(_first("email", environ, values) or environ.get("EMAIL"))
+    for part, value in (("name", name), ("email", email)):
+        if not value:
+            raise NoIdentity(f"git knows no 'user.{part}' to write with", HINT)
+    return f"{name} <{email}>"
+
+
+def _first(
+    part: str, environ: Mapping[str, str], values: Mapping[str, Sequence[str]]
+) -> str | None:
+    variable = environ.get(f"GIT_AUTHOR_{part.upper()}")
+    configured = values.get(f"author.{part}") or values.get(f"user.{part}")
+    return variable or (configured[-1] if configured else None)
+
+
+def _clean(value: str | None) -> str:
+    """Cut what git cuts, so that an event and its commit name the same person."""
+    kept = "".join(char for char in (value or "").strip(_CRUD) if char not in "<>\n\0")
+    return "".join(_percent(char) for char in kept)
+
+
+def _percent(char: str) -> str:
+    return f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        stat = path.stat()
+    except OSError:  # missing or out of reach: either way git reads nothing there
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -1,0 +1,245 @@
+"""Events to memories: pure, and the same whatever order, grouping or repetition the lines come in.
+
+Within a memory events are ordered causally by ``base``, then by (``at``, id). Each field is last
+writer wins; two writers of one field that did not see each other make the memory contested.
+Ancestry is computed over all events given, effects over the visible ones alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+from gitmem.journal.codec import Event
+from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
+
+FIELDS = ("content", "kind", "importance", "expires", "paths")
+"""What a revision may set; ``content`` is ``text`` or ``data``, which replace each other."""
+
+NEVER = "never"
+"""The ``expires`` that takes an expiry back."""
+
+
+def fold(events: Iterable[Event], visible: Container[str] | None = None) -> dict[str, Memory]:
+    """Fold events of any number of memories into {memory id: memory}.
+
+    `visible` holds the ids of the events that take effect (None: all). Memories that are purged,
+    or whose `remember` is not among the events, are left out.
+    """
+    groups: dict[str, dict[str, Event]] = defaultdict(dict)
+    for event in events:
+        if event.understood and event.memory is not None:
+            groups[event.memory][event.id] = event
+    folded = (fold_memory(list(group.values()), visible) for group in groups.values())
+    return {memory.id: memory for memory in folded if memory is not None}
+
+
+def fold_memory(
+    events: Sequence[Event],
+    visible: Container[str] | None = None,
+    journal: JournalName = JournalName.SHARED,
+) -> Memory | None:
+    """Fold the distinct events of one memory; None if it is purged, not visible or incomplete."""
+    lineage = Lineage(events)
+    root = lineage.root
+    seen = [event for event in lineage.order if visible is None or event.id in visible]
+    if root is None or any(event.op == "purge" for event in lineage.order):
+        return None
+    # Any visible event but a forget brings its remember: it may stand on a commit a rebase dropped.
+    if all(event.op == "forget" for event in seen):
+        return None
+    if root not in seen:
+        seen.insert(0, root)
+    return _Folding(lineage, root, seen).memory(journal)
+
+
+class Lineage:
+    """The events of one memory in causal order, and who saw whom.
+
+    `order` is a linear extension of the ``base`` relation, ties by (at, id); the `remember` precedes
+    everything, whether named in a ``base`` or not.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = {event.id: event for event in events}
+        self.root = next((event for event in events if event.op == "remember"), None)
+        self.order = self._sort()
+        self._rank = {event.id: index for index, event in enumerate(self.order)}
+        self._ancestors = self._close()
+
+    def _bases(self, event: Event) -> set[str]:
+        bases = {base for base in event.base if base in self._events and base != event.id}
+        if self.root is not None and event is not self.root:
+            bases.add(self.root.id)
+        return set() if event is self.root else bases
+
+    def _sort(self) -> list[Event]:
+        waiting = {id: len(self._bases(event)) for id, event in self._events.items()}
+        children: dict[str, list[str]] = defaultdict(list)
+        for id, event in self._events.items():
+            for base in self._bases(event):
+                children[base].append(id)
+        ready = [(self._events[id].at, id) for id, count in waiting.items() if not count]
+        heapq.heapify(ready)
+        order: list[Event] = []
+        while ready:
+            _, id = heapq.heappop(ready)
+            order.append(self._events[id])
+            for child in children[id]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    heapq.heappush(ready, (self._events[child].at, child))
+        return order
+
+    def _close(self) -> list[int] | None:
+        """Return each event's ancestors as a bit set over ranks; None where all form one chain."""
+        ranks = [{self._rank[base] for base in self._bases(event)} for event in self.order]
+        if all(index == 0 or index - 1 in bases for index, bases in enumerate(ranks)):
+            return None
+        closed: list[int] = []
+        for bases in ranks:
+            bits = 0
+            for base in bases:
+                bits |= closed[base] | 1 << base
+            closed.append(bits)
+        return closed
+
+    def saw(self, later: Event, earlier: Event) -> bool:
+        """Whether the writer of `later` had seen `earlier`."""
+        low, high = self._rank[earlier.id], self._rank[later.id]
+        if self._ancestors is None:
+            return low < high
+        return bool(self._ancestors[high] >> low & 1)
+
+    def concurrent(self, one: Event, other: Event) -> bool:
+        """Whether neither writer had seen the other's event."""
+        return one is not other and not self.saw(one, other) and not self.saw(other, one)
+
+    def heads(self, events: Sequence[Event]) -> list[Event]:
+        """Return the events that no other of `events` has seen, in order."""
+        if self._ancestors is None:
+            return list(events[-1:])
+        shadow = 0
+        for event in events:
+            shadow |= self._ancestors[self._rank[event.id]]
+        return [event for event in events if not shadow >> self._rank[event.id] & 1]
+
+
+class _Folding:
+    def __init__(self, lineage: Lineage, root: Event, seen: Sequence[Event]) -> None:
+        self._lineage = lineage
+        self._root = root
+        self._seen = seen
+
+    def memory(self, journal: JournalName) -> Memory:
+        values = {field: self._winner(field) for field in FIELDS}
+        content = values["content"] or {}
+        root = self._root.fields
+        forgotten, beside = self._forgotten()
+        return Memory(
+            id=self._root.id,
+            created=self._root.at,
+            updated=max(event.at for event in self._seen),
+            author=self._root.by,
+            text=content.get("text") if "data" not in content else None,
+            data=content.get("data"),
+            kind=values["kind"] or "note",
+            importance=Importance(values["importance"] or "normal"),
+            tags=self._tags(),
+            links=self._links(),
+            notes=self._notes(),
+            journal=journal,
+            scope=_scope(root, journal),
+            branch=self._root.branch,
+            expires=None if values["expires"] == NEVER else values["expires"],
+            source=root.get("source", {}),
+            paths=values["paths"] or {},
+            forgotten=forgotten,
+            contested=(*beside, *(side for field in FIELDS for side in self._sides(field))),
+            heads=tuple(sorted(event.id for event in self._lineage.heads(self._lineage.order))),
+        )
+
+    def _setters(self, field: str) -> list[Event]:
+        return [event for event in self._seen if _value(event, field) is not None]
+
+    def _winner(self, field: str) -> Any:
+        setters = self._setters(field)
+        return _value(setters[-1], field) if setters else None
+
+    def _sides(self, field: str) -> list[Alternative]:
+        """Return the values of one field whose writers did not see each other, if they differ."""
+        heads = self._lineage.heads(self._setters(field))
+        values = [_value(event, field) for event in heads]
+        if all(value == values[0] for value in values):
+            return []
+        return [_side(field, value, event) for value, event in zip(values, heads, strict=True)]
+
+    def _forgotten(self) -> tuple[bool, list[Alternative]]:
+        """Decide between forget, restore and the revisions beside them.
+
+        The later of forget and restore holds; but a forget whose writer had not seen a revision
+        does not undo what another said: the memory stays, contested until somebody revises again.
+        """
+        switches = [event for event in self._seen if event.op in ("forget", "restore")]
+        if not switches or switches[-1].op == "restore":
+            return False, []
+        revisions = [event for event in self._seen if event.op == "revise"]
+        forgets = [event for event in self._lineage.heads(switches) if event.op == "forget"]
+        opposed = [
+            event for event in forgets
+            if any(self._lineage.concurrent(event, revision) for revision in revisions)
+        ]  # fmt: skip
+        if len(opposed) < len(forgets):
+            return True, []
+        return False, [
+            _side("forgotten", None, event) for event in opposed
+            if not any(self._lineage.saw(revision, event) for revision in revisions)
+        ]  # fmt: skip
+
+    def _tags(self) -> tuple[str, ...]:
+        tags: dict[str, bool] = {}
+        for event in self._seen:
+            tags.update(dict.fromkeys(event.fields.get("tags", ()), True))
+            if event.op in ("tag", "untag"):
+                tags[event.fields["tag"]] = event.op == "tag"
+        return tuple(sorted(tag for tag, on in tags.items() if on))
+
+    def _links(self) -> tuple[Link, ...]:
+        links: dict[tuple[str, str], Link | None] = {}
+        for event in self._seen:
+            if event.op in ("link", "unlink"):
+                edge = event.fields["rel"], event.fields["target"]
+                links[edge] = Link(*edge, event.reason) if event.op == "link" else None
+        return tuple(links[edge] for edge in sorted(links) if links[edge])  # type: ignore[misc]
+
+    def _notes(self) -> tuple[Note, ...]:
+        undone = {event.undoes for event in self._seen}
+        return tuple(
+            Note(event.reason, event.by, event.at)
+            for event in self._seen
+            if event.op == "revise" and event.reason
+            if event.undoes is None and event.id not in undone
+        )
+
+
+def _value(event: Event, field: str) -> Any:
+    if event.op not in ("remember", "revise"):
+        return None
+    if field == "content":
+        content = {key: event.fields[key] for key in ("text", "data") if key in event.fields}
+        return content or None
+    return event.fields.get(field)
+
+
+def _side(field: str, value: Any, event: Event) -> Alternative:
+    if field == "content" and value is not None:
+        value = value.get("data", value.get("text"))
+    return Alternative(field, value, event.id, event.by, event.at)
+
+
+def _scope(root: Mapping[str, Any], journal: JournalName) -> Scope:
+    if journal is JournalName.USER:
+        return Scope.USER
+    return Scope.REPO if root.get("scope") == "repo" else Scope.BRANCH

@@ -1,0 +1,207 @@
+"""A notes ref as anchor → lines: read it, compare two tips, append to it by compare and swap.
+
+The tree is written with two levels of fan-out (``ab/cd/ef01…``) and read with any. Flat and fanned
+entries for one object count as one set of lines, and are written back as one: C git aborts a merge
+on a tree that names an object twice.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitmem.errors import RefMoved, Unavailable
+from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
+
+FAN_OUT = 2
+PATIENCE = 60.0
+"""Seconds to go on trying while other writers move the ref."""
+
+Additions = Mapping[str, Sequence[bytes]]
+"""Lines to add: anchor (full hex) → lines without their newline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did: the tips before and after, and the lines that were not there before."""
+
+    old: str | None
+    new: str
+    lines: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """Lines to add to one anchor, and those found in its other entries on the way down."""
+
+    anchor: str
+    new: Sequence[bytes]
+    old: list[bytes]
+
+
+class NotesRef:
+    """One notes ref of one repository, and the ref that keeps its last tip.
+
+    While `kept` stands at the tip, an append moves both in one transaction.
+    """
+
+    def __init__(self, git: Git, name: str, kept: str) -> None:
+        self._git = git
+        self.name = name
+        self.kept = kept
+
+    def tip(self) -> str | None:
+        """Return the commit the ref stands at."""
+        return self._git.ref(self.name)
+
+    def read(self, tip: str) -> Iterator[tuple[str, bytes]]:
+        """Yield (anchor, line) for every line at `tip`."""
+        anchors: dict[str, list[str]] = {}
+        for path, oid in self._git.files(self._git.commit(tip).tree):
+            if anchor := self._anchor(path):
+                anchors.setdefault(oid, []).append(anchor)
+        for oid, content in self._git.blobs(list(anchors)):
+            for anchor in anchors[oid]:
+                for line in split(content):
+                    yield anchor, line
+
+    def added(self, old: str | None, new: str | None) -> list[tuple[str, bytes]]:
+        """Return (anchor, line) pairs that `new` has and `old` lacks.
+
+        Raises:
+            KeyError: one of the commits is not here any more.
+        """
+        if new is None or old == new:
+            return []
+        if old is None:
+            return list(self.read(new))
+        before, after = self._sides(old, new)
+        return [
+            (anchor, line)
+            for anchor, lines in after.items()
+            for line in lines
+            if line not in before.get(anchor, ())
+        ]
+
+    def append(
+        self, additions: Additions, message: str, author: str, at: int
+    ) -> Appended | None:
+        """Add the lines that are not there yet, in one commit; None if all are.
+
+        The ref moves by compare and swap; whoever loses the race begins again on the new tip.
+        `author` is ``Name <email>``, `at` seconds since 1970.
+
+        Raises:
+            Unavailable: the ref is still contended or locked after `PATIENCE` seconds.
+        """
+        deadline = time.monotonic() + PATIENCE
+        attempt = 0
+        while True:
+            try:
+                return self._append_to(self.tip(), additions, message, author, at)
+            except RefMoved:
+                attempt += 1
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        f"'{self.name}' is locked by another process",
+                        "if no git command is running, remove its '.lock' file and try again",
+                    ) from None
+                # The loser of a race waits a little, so that 20 writers do not lose it forever.
+                time.sleep(random.uniform(0, min(0.05, 0.002 * 2 ** min(attempt, 5))))
+
+    def _append_to(
+        self, tip: str | None, additions: Additions, message: str, author: str, at: int
+    ) -> Appended | None:
+        added: list[tuple[str, bytes]] = []
+        wanted = {anchor: _Wanted(anchor, lines, []) for anchor, lines in additions.items()}
+        tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
+        if not added:
+            return None
+        commit = self._git.write_commit(tree, [tip] if tip else [], author, at, message)
+        moves = [RefUpdate(self.name, commit, tip)]
+        if self._git.ref(self.kept) == tip:
+            moves.append(RefUpdate(self.kept, commit, tip))
+        self._git.update_refs(moves, "gitmem: " + message.split("\n", 1)[0])
+        return Appended(tip, commit, tuple(added))
+
+    def _edit(
+        self,
+        tree: str | None,
+        wanted: Mapping[str, _Wanted],
+        added: list[tuple[str, bytes]],
+        depth: int = 0,
+    ) -> str:
+        """Write `tree` with lines added, keyed by the rest of each anchor's path; note them in `added`."""
+        entries = {entry.name: entry for entry in (self._git.tree(tree) if tree else ())}
+        below: dict[str, dict[str, _Wanted]] = defaultdict(dict)
+        for rest, want in wanted.items():
+            if depth < FAN_OUT:
+                want.old += self._take_flat(entries, rest)
+                below[rest[:2]][rest[2:]] = want
+                continue
+            old = dict.fromkeys([*self._take(entries, rest), *want.old])
+            new = [line for line in dict.fromkeys(want.new) if line not in old]
+            added += [(want.anchor, line) for line in new]
+            oid = self._git.write_blob(join([*old, *new]))
+            entries[rest] = TreeEntry(rest, BLOB_MODE, oid)
+        for name, deeper in below.items():
+            entry = entries.get(name)
+            subtree = entry.oid if entry and entry.is_tree else None
+            oid = self._edit(subtree, deeper, added, depth + 1)
+            entries[name] = TreeEntry(name, TREE_MODE, oid)
+        return self._git.write_tree(entries.values())
+
+    def _take_flat(self, entries: dict[str, TreeEntry], rest: str) -> list[bytes]:
+        entry = entries.get(rest)
+        if entry is None or entry.is_tree:
+            return []
+        del entries[rest]
+        return split(self._git.blob(entry.oid))
+
+    def _take(self, entries: dict[str, TreeEntry], rest: str) -> list[bytes]:
+        """Remove an object's entries from a tree, also deeper ones, and return their lines."""
+        lines = self._take_flat(entries, rest)
+        deeper = entries.get(rest[:2])
+        if deeper is not None and deeper.is_tree:
+            inner = {entry.name: entry for entry in self._git.tree(deeper.oid)}
+            found = self._take(inner, rest[2:])
+            if found:
+                del entries[rest[:2]]
+                if inner:
+                    oid = self._git.write_tree(inner.values())
+                    entries[rest[:2]] = TreeEntry(rest[:2], TREE_MODE, oid)
+            lines += [line for line in found if line not in lines]
+        return lines
+
+    def _sides(self, old: str, new: str) -> tuple[dict[str, set[bytes]], dict[str, list[bytes]]]:
+        """Return the lines of the anchors whose notes differ, in the old and in the new tip."""
+        changes = self._git.diff(self._git.commit(old).tree, self._git.commit(new).tree)
+        oids = {oid for change in changes for oid in (change.old, change.new) if oid}
+        content = dict(self._git.blobs(list(oids)))
+        before: dict[str, set[bytes]] = defaultdict(set)
+        after: dict[str, list[bytes]] = defaultdict(list)
+        for change in changes:
+            if anchor := self._anchor(change.path):
+                before[anchor] |= set(split(content[change.old])) if change.old else set()
+                after[anchor] += split(content[change.new]) if change.new else []
+        return before, after
+
+    def _anchor(self, path: str) -> str | None:
+        """Return the object a path of the notes tree stands for; None for any other file."""
+        name = path.replace("/", "")
+        if len(name) != self._git.layout.hex_length or set(name) - set("0123456789abcdef"):
+            return None
+        return name
+
+
+def split(content: bytes) -> list[bytes]:
+    """Return the lines of a note, which end at 0x0A only: U+2028 is text."""
+    return [line for line in content.split(b"\n") if line]
+
+
+def join(lines: Iterable[bytes]) -> bytes:
+    """Return the note that holds `lines`."""
+    return b"".join(line + b"\n" for line in lines)

@@ -1,0 +1,322 @@
+"""The port by the git program: nothing to import, a spawn of 2 ms here and there.
+
+Spawns are what this costs, so there are few: one ``cat-file --batch`` answers every read, objects
+written are held back and sent as one pack when a ref is to move, and a loose ref is read as the
+file it is. A write to a journal is two spawns, a reader's first question one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from gitmem.errors import GitFailed, RefMoved, Unavailable
+from gitmem.journal import objects
+from gitmem.journal.configuration import Configuration, identity, parse, usual_files
+from gitmem.journal.git import Commit, Git, Head, Layout, RefUpdate, TreeChange, TreeEntry
+from gitmem.journal.spawn import (
+    WINDOW,
+    Answer,
+    Arg,
+    Done,
+    Reader,
+    environment,
+    failed,
+    first_line,
+    run,
+)
+
+UNPACK_LIMIT = 100
+"""Objects up to which a write stays loose, as in `transfer.unpackLimit`."""
+
+HELD_BACK = 16 * 2**20
+"""Bytes of objects held back before they are written without waiting for a ref."""
+
+MANY_TIPS = 20_000
+"""Tips that `tracked` looks into, branches first."""
+
+_LOOSE = re.compile(r"refs/(heads|tags|notes|remotes|gitmem)/[^\0]+")
+_OID = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n?")
+_BRANCH = re.compile(rb"ref: (refs/heads/[^\n]+)\n?")
+_OWN_REFS = ("refs/notes/", "refs/gitmem/")
+
+
+class GitProgram:
+    """The git program on one repository.
+
+    Objects written are held back until a ref moves, a tree is walked or `HELD_BACK` bytes have come
+    together: unreferenced, they would be nobody's. For one thread at a time.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._environ = environment(os.environ)
+        self._command: list[Arg] = ["git", b"--git-dir=" + os.fsencode(layout.git_dir)]
+        self._reader = Reader(self._command, layout.git_dir, self._environ)
+        self._held: dict[str, tuple[str, bytes]] = {}
+        self._held_bytes = 0
+        self._config: Configuration | None = None
+
+    def head(self) -> Head:
+        name = self.head_ref()
+        if name is None:
+            return Head(None, self._git("rev-parse", "--verify", "HEAD").decode().strip())
+        return Head(name.removeprefix("refs/heads/"), self.ref(name))
+
+    def head_ref(self) -> str | None:
+        """Return the full name of the ref that HEAD stands for; None if it is detached."""
+        path = self.layout.git_dir / "HEAD"
+        text = b"" if path.is_symlink() else _content(path)  # core.preferSymlinkRefs
+        named = _BRANCH.fullmatch(text)
+        if named and named[1] != b"refs/heads/.invalid":  # what reftable puts there
+            return objects.decode(named[1])
+        if _OID.fullmatch(text):
+            return None
+        return objects.decode(self._try("symbolic-ref", "-q", "HEAD").stdout).strip() or None
+
+    def ref(self, name: str) -> str | None:
+        if _LOOSE.fullmatch(name) and "/." not in name:
+            # A loose ref is a file of one id, and outranks a packed one. All else git answers:
+            # packed, symbolic and broken refs, and every ref of a reftable repository.
+            text = _content(self.layout.common_dir / name)
+            if _OID.fullmatch(text):
+                return text.decode().strip()
+        return self._list(name).get(name)
+
+    def refs(self, prefix: str) -> dict[str, str]:
+        listed = self._list(prefix.rpartition("/")[0])
+        return {name: oid for name, oid in listed.items() if name.startswith(prefix)}
+
+    def _list(self, pattern: str) -> dict[str, str]:
+        lines = self._git("for-each-ref", "--format=%(objectname) %(refname)", pattern or "refs")
+        rows = (line.split(" ", 1) for line in objects.decode(lines).split("\n") if line)
+        return {name: oid for oid, name in rows}
+
+    def update_refs(self, updates: Sequence[RefUpdate], message: str) -> None:
+        self._send()
+        none = "0" * self.layout.hex_length
+        moves = [f"update {update.ref} {update.new} {update.old or none}" for update in updates]
+        script = objects.encode("\n".join(["start", *moves, "prepare", "commit", ""]))
+        reason = message.replace("\0", " ")[:1000] or "gitmem"
+        for last in (False, True):
+            done = self._try("update-ref", "-m", reason, "--stdin", input=script)
+            if not done.returncode:
+                return
+            # The lock may be gone already and the ref where it was: that is worth a second try.
+            error = not_moved(self, updates, first_line(done.stderr))
+            if last or type(error) is not GitFailed:
+                raise error
+
+    def delete_ref(self, name: str) -> None:
+        self._git("update-ref", "-d", name, at=self.layout.common_dir)
+
+    def blob(self, oid: str) -> bytes:
+        return self._object("blob", oid)
+
+    def blobs(self, oids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        return self._objects("blob", oids)
+
+    def tree(self, oid: str) -> list[TreeEntry]:
+        return objects.decode_tree(self._object("tree", oid), self.layout.hex_length // 2)
+
+    def commit(self, oid: str) -> Commit:
+        return objects.decode_commit(oid, self._object("commit", oid))
+
+    def walk(self, tip: str, hide: str | None = None, limit: int | None = None) -> Iterator[Commit]:
+        for oid in (tip, hide):
+            if oid and not self.has(oid):
+                raise KeyError(oid)
+        self._send()
+        bounds = [tip, *([f"^{hide}"] if hide else [])]
+        count = [f"--max-count={limit}"] if limit is not None else []
+        listed = self._git("rev-list", *count, *bounds).decode().split()
+        for oid, data in self._objects("commit", listed):
+            yield objects.decode_commit(oid, data)
+
+    def files(self, tree: str) -> Iterator[tuple[str, str]]:
+        return objects.files(self._trees, tree)
+
+    def diff(self, old: str | None, new: str | None) -> list[TreeChange]:
+        return objects.changes(self._trees, old, new)
+
+    def _trees(self, oids: Iterable[str]) -> Iterator[list[TreeEntry]]:
+        for _, data in self._objects("tree", oids):
+            yield objects.decode_tree(data, self.layout.hex_length // 2)
+
+    def has(self, oid: str) -> bool:
+        if not objects.is_id(oid, self.layout.hex_length):
+            return False
+        return oid in self._held or self._ask([oid])[0] is not None
+
+    def write_blob(self, content: bytes) -> str:
+        return self._hold("blob", content)
+
+    def write_tree(self, entries: Iterable[TreeEntry]) -> str:
+        return self._hold("tree", objects.encode_tree(entries))
+
+    def write_commit(
+        self, tree: str, parents: Sequence[str], author: str, time: int, message: str
+    ) -> str:
+        return self._hold("commit", objects.encode_commit(tree, parents, author, time, message))
+
+    def config(self) -> Mapping[str, Sequence[str]]:
+        return self._configuration().values
+
+    def config_origins(self) -> Sequence[Path]:
+        return self._configuration().origins
+
+    def config_add(self, key: str, value: str) -> None:
+        self._configure("--add", key, value)
+
+    def config_set(self, key: str, value: str) -> None:
+        self._configure("--replace-all", key, value)
+
+    def config_unset(self, key: str, value: str | None = None) -> None:
+        if value is None:
+            self._configure("--unset-all", key, absent=5)
+        else:
+            self._configure("--fixed-value", "--unset-all", key, value, absent=5)
+
+    def identity(self) -> str:
+        return identity(self._environ, self.config())
+
+    def tracked(self, path: str) -> bool:
+        if self._git("ls-files", "-z", "--", path):
+            return True
+        tips = self._list("refs")
+        names = sorted(tips, key=lambda name: not name.startswith("refs/heads/"))
+        trees = dict.fromkeys(tips[name] for name in names if not name.startswith(_OWN_REFS))
+        asked = [f"{tip}:{path}\n" for tip in ("HEAD", *islice(trees, MANY_TIPS))]
+        # In a clone without trees this may end early; what it lacks it cannot check out either.
+        done = self._try(
+            "cat-file", "--batch-check", "--buffer", input=objects.encode("".join(asked))
+        )
+        return any(not line.endswith(b" missing") for line in done.stdout.splitlines())
+
+    def blob_at_head(self, path: str) -> str | None:
+        found = self._reader.ask([f"HEAD:{path}"])[0] if "\n" not in path else None
+        return found[0] if found and found[1] == "blob" else None
+
+    def pack(self, tip: str, packed: str | None) -> None:
+        self._send()
+        hidden = f"^{packed}\n" if packed and self.has(packed) else ""
+        target = self._objects_dir / "pack" / "pack"
+        options = ("--revs", "--incremental", "--non-empty", "--delta-base-offset", "-q")
+        self._git(
+            "pack-objects",
+            *options,
+            os.fsencode(target),
+            input=f"{tip}\n{hidden}".encode(),
+            at=self._objects_dir,
+        )
+        self._git("prune-packed", "-q")
+
+    def init_bare(self, path: Path) -> None:
+        # An empty template: the user's may bring hooks that run on every journal write.
+        options = ("-q", "--bare", "--template=", f"--object-format={self.layout.object_format}")
+        command: list[Arg] = ["git", "init", *options, os.fsencode(path)]
+        done = run(command, self.layout.git_dir, self._environ)
+        if done.returncode:
+            raise failed(first_line(done.stderr), path.absolute())
+
+    def close(self) -> None:
+        self._held.clear()
+        self._reader.close()
+
+    def _configuration(self) -> Configuration:
+        if self._config is None or not self._config.current:
+            usual = usual_files(self.layout, self._environ)
+            listing = self._git("config", "--list", "--show-origin", "-z")
+            self._config = parse(listing, self.layout, usual)
+        return self._config
+
+    def _configure(self, *args: str, absent: int = 0) -> None:
+        """Change the repository's own file; exit code `absent` says the key is not there."""
+        done = self._try("config", "--local", *args)
+        self._config = None
+        if done.returncode not in (0, absent):
+            raise failed(first_line(done.stderr), self.layout.common_dir)
+
+    @property
+    def _objects_dir(self) -> Path:
+        return self.layout.common_dir / "objects"
+
+    def _try(self, *args: Arg, input: bytes = b"") -> Done:
+        return run([*self._command, *args], self.layout.git_dir, self._environ, input)
+
+    def _git(self, *args: Arg, input: bytes = b"", at: Path | None = None) -> bytes:
+        done = self._try(*args, input=input)
+        if done.returncode:
+            raise failed(first_line(done.stderr), at, len(input))
+        return done.stdout
+
+    def _ask(self, oids: Sequence[str]) -> list[Answer | None]:
+        for oid in oids:
+            if not objects.is_id(oid, self.layout.hex_length):
+                raise KeyError(oid)
+        return self._reader.ask(oids)
+
+    def _object(self, kind: str, oid: str) -> bytes:
+        held = self._held.get(oid)
+        return (
+            held[1] if held and held[0] == kind else self._checked(kind, oid, self._ask([oid])[0])
+        )
+
+    def _objects(self, kind: str, oids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        self._send()
+        rest = iter(oids)
+        while window := list(islice(rest, WINDOW)):
+            for oid, answer in zip(window, self._ask(window), strict=True):
+                yield oid, self._checked(kind, oid, answer)
+
+    @staticmethod
+    def _checked(kind: str, oid: str, answer: Answer | None) -> bytes:
+        if answer is None:
+            raise KeyError(oid)
+        if answer[1] != kind:
+            raise GitFailed(f"'{oid}' is a {answer[1]}, not a {kind}")
+        return answer[2]
+
+    def _hold(self, kind: str, data: bytes) -> str:
+        oid = objects.object_id(kind, data, self.layout.object_format)
+        if oid not in self._held:
+            self._held[oid] = (kind, data)
+            self._held_bytes += len(data)
+        if self._held_bytes > HELD_BACK:
+            self._send()
+        return oid
+
+    def _send(self) -> None:
+        """Write the objects held back; they stay held if that fails."""
+        if not self._held:
+            return
+        stream = objects.pack(self._held.values(), self.layout.object_format)
+        many = len(self._held) > UNPACK_LIMIT
+        command = ("index-pack", "--stdin") if many else ("unpack-objects", "-q")
+        self._git(*command, input=stream, at=self._objects_dir)
+        self._held.clear()
+        self._held_bytes = 0
+
+
+def not_moved(git: Git, updates: Sequence[RefUpdate], message: str) -> RefMoved | Unavailable:
+    """Return why a compare and swap failed, by what the refs are like; git's word counts last."""
+    for update in updates:
+        if git.ref(update.ref) != update.old:
+            return RefMoved(f"'{update.ref}' has moved")
+    names = ("packed-refs", *(update.ref for update in updates))
+    locks = [git.layout.common_dir / f"{name}.lock" for name in names]
+    for lock in locks:
+        if lock.exists():
+            return RefMoved(f"'{lock}' exists")
+    errors = (failed(message, lock.parent) for lock in locks)
+    return next((error for error in errors if type(error) is Unavailable), GitFailed(message))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError):  # no such file, a folder, a NUL: git will say
+        return b""

@@ -1,0 +1,150 @@
+"""The values that cross every layer: a memory, its parts, and what a reader is shown.
+
+Nothing here does input or output. Times are UTC strings of fixed width,
+``2026-11-20T10:11:12.345678Z``, so that they sort as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+ID_LENGTH = 8
+"""Shortest form in which an id is shown, in hex digits."""
+
+SUMMARY_LENGTH = 100
+"""Longest one-line summary, in characters."""
+
+KINDS = ("decision", "preference", "fact", "lesson", "task", "context", "episode", "note")
+"""The kinds gitmem knows by name; the vocabulary is open."""
+
+
+class Importance(StrEnum):
+    """How much a memory matters, most first."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """0 for critical … 3 for low."""
+        return list(Importance).index(self)
+
+
+class Scope(StrEnum):
+    """Who sees a memory: its branch, every branch of the repository, or its author everywhere."""
+
+    BRANCH = "branch"
+    REPO = "repo"
+    USER = "user"
+
+
+class JournalName(StrEnum):
+    """The three journals read together."""
+
+    SHARED = "shared"
+    PRIVATE = "private"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge from a memory to `target`: a memory id, a path, a commit, a URL or ``session:ID#11-15``."""
+
+    rel: str
+    target: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One side of a contested field; `value` is None where the side is a forget."""
+
+    field: str
+    value: Any
+    event: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What `evolve` added to a memory, in order."""
+
+    text: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The fold of a memory's events.
+
+    `heads` are the ids of the latest events, the `base` of the next one.
+    `data` is set where a JSON object was remembered; `text` is then None.
+    """
+
+    id: str
+    created: str
+    updated: str
+    author: str
+    text: str | None = None
+    data: Mapping[str, Any] | None = None
+    kind: str = "note"
+    importance: Importance = Importance.NORMAL
+    tags: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    notes: tuple[Note, ...] = ()
+    journal: JournalName = JournalName.SHARED
+    scope: Scope = Scope.BRANCH
+    branch: str | None = None
+    expires: str | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
+    forgotten: bool = False
+    contested: tuple[Alternative, ...] = ()
+    heads: tuple[str, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether the memory can never be pushed."""
+        return self.journal is not JournalName.SHARED
+
+    @property
+    def body(self) -> str:
+        """The memory as Markdown text; a JSON object is rendered as ``key: value`` lines."""
+        return self.text if self.text is not None else render_data(self.data or {})
+
+    @property
+    def summary(self) -> str:
+        """The first line of the body, at most `SUMMARY_LENGTH` characters."""
+        return first_line(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result: the memory, its score (higher is better) and the passage that matched."""
+
+    memory: Memory
+    score: float
+    snippet: str
+
+
+def first_line(text: str, length: int = SUMMARY_LENGTH) -> str:
+    """Return the first line of `text` that says something, cut to `length` characters."""
+    line = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def render_data(data: Mapping[str, Any]) -> str:
+    """Render a JSON object for people: ``key: value``, one a line; nested values as JSON."""
+    return "\n".join(f"{key}: {_plain(value)}" for key, value in data.items())
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
