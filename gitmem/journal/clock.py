@@ -34,5 +34,5 @@ def next_at(now: datetime, latest: str | None) -> str:
         return at
     try:
         return format_at(parse_at(latest) + timedelta(microseconds=1))
-    except ValueError:  # fits the pattern but names no date: 2026-02-31
+    except (ValueError, OverflowError):  # fits the pattern but names no date: 2026-02-31
         return at

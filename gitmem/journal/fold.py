@@ -8,6 +8,7 @@ Ancestry is computed over all events given, effects over the visible ones alone.
 from __future__ import annotations
 
 import heapq
+import json
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
@@ -30,7 +31,7 @@ def fold(events: Iterable[Event], visible: Container[str] | None = None) -> dict
     """
     groups: dict[str, dict[str, Event]] = defaultdict(dict)
     for event in events:
-        if event.understood and event.memory is not None:
+        if event.memory is not None:
             groups[event.memory][event.id] = event
     folded = (fold_memory(list(group.values()), visible) for group in groups.values())
     return {memory.id: memory for memory in folded if memory is not None}
@@ -41,11 +42,14 @@ def fold_memory(
     visible: Container[str] | None = None,
     journal: JournalName = JournalName.SHARED,
 ) -> Memory | None:
-    """Fold the distinct events of one memory; None if it is purged, not visible or incomplete."""
+    """Fold the distinct events of one memory; None if it is purged, not visible or incomplete.
+
+    Events of later versions have no effect, but who has seen one has seen what its writer saw.
+    """
     lineage = Lineage(events)
-    root = lineage.root
-    seen = [event for event in lineage.order if visible is None or event.id in visible]
-    if root is None or any(event.op == "purge" for event in lineage.order):
+    root, known = lineage.root, lineage.known
+    seen = [event for event in known if visible is None or event.id in visible]
+    if root is None or any(event.op == "purge" for event in known):
         return None
     # Any visible event but a forget brings its remember: it may stand on a commit a rebase dropped.
     if all(event.op == "forget" for event in seen):
@@ -58,28 +62,34 @@ def fold_memory(
 class Lineage:
     """The events of one memory in causal order, and who saw whom.
 
-    `order` is a linear extension of the ``base`` relation, ties by (at, id); the `remember` precedes
-    everything, whether named in a ``base`` or not.
+    The order is a linear extension of the ``base`` relation, ties by (at, id); the `remember`
+    precedes everything, whether named in a ``base`` or not. `known` are the events that this
+    version understands, in that order.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
+        roots = (event for event in events if event.op == "remember" and event.understood)
+        self.root = next(roots, None)
         self._events = {event.id: event for event in events}
-        self.root = next((event for event in events if event.op == "remember"), None)
-        self.order = self._sort()
-        self._rank = {event.id: index for index, event in enumerate(self.order)}
-        self._ancestors = self._close()
+        self._bases = {event.id: self._seen_by(event) for event in events}
+        order = self._sort()
+        self.known = [event for event in order if event.understood]
+        self._rank = {event.id: index for index, event in enumerate(order)}
+        self._ancestors = self._close(order)
 
-    def _bases(self, event: Event) -> set[str]:
+    def _seen_by(self, event: Event) -> set[str]:
+        if event is self.root:
+            return set()
         bases = {base for base in event.base if base in self._events and base != event.id}
-        if self.root is not None and event is not self.root:
-            bases.add(self.root.id)
-        return set() if event is self.root else bases
+        return bases | {self.root.id} if self.root else bases
 
     def _sort(self) -> list[Event]:
-        waiting = {id: len(self._bases(event)) for id, event in self._events.items()}
+        if len(self._events) == 1:
+            return list(self._events.values())
+        waiting = {id: len(bases) for id, bases in self._bases.items()}
         children: dict[str, list[str]] = defaultdict(list)
-        for id, event in self._events.items():
-            for base in self._bases(event):
+        for id, bases in self._bases.items():
+            for base in bases:
                 children[base].append(id)
         ready = [(self._events[id].at, id) for id, count in waiting.items() if not count]
         heapq.heapify(ready)
@@ -93,9 +103,9 @@ class Lineage:
                     heapq.heappush(ready, (self._events[child].at, child))
         return order
 
-    def _close(self) -> list[int] | None:
+    def _close(self, order: Sequence[Event]) -> list[int] | None:
         """Return each event's ancestors as a bit set over ranks; None where all form one chain."""
-        ranks = [{self._rank[base] for base in self._bases(event)} for event in self.order]
+        ranks = [{self._rank[base] for base in self._bases[event.id]} for event in order]
         if all(index == 0 or index - 1 in bases for index, bases in enumerate(ranks)):
             return None
         closed: list[int] = []
@@ -132,6 +142,11 @@ class _Folding:
         self._lineage = lineage
         self._root = root
         self._seen = seen
+        writers = [event for event in seen if event.op in ("remember", "revise")]
+        self._setters = {
+            field: [event for event in writers if _value(event, field) is not None]
+            for field in FIELDS
+        }
 
     def memory(self, journal: JournalName) -> Memory:
         values = {field: self._winner(field) for field in FIELDS}
@@ -158,21 +173,20 @@ class _Folding:
             paths=values["paths"] or {},
             forgotten=forgotten,
             contested=(*beside, *(side for field in FIELDS for side in self._sides(field))),
-            heads=tuple(sorted(event.id for event in self._lineage.heads(self._lineage.order))),
+            heads=tuple(sorted(event.id for event in self._lineage.heads(self._lineage.known))),
         )
 
-    def _setters(self, field: str) -> list[Event]:
-        return [event for event in self._seen if _value(event, field) is not None]
-
     def _winner(self, field: str) -> Any:
-        setters = self._setters(field)
+        setters = self._setters[field]
         return _value(setters[-1], field) if setters else None
 
     def _sides(self, field: str) -> list[Alternative]:
         """Return the values of one field whose writers did not see each other, if they differ."""
-        heads = self._lineage.heads(self._setters(field))
+        heads = self._lineage.heads(self._setters[field])
+        if len(heads) < 2:
+            return []
         values = [_value(event, field) for event in heads]
-        if all(value == values[0] for value in values):
+        if len({json.dumps(value, sort_keys=True) for value in values}) < 2:  # True == 1 in Python
             return []
         return [_side(field, value, event) for value, event in zip(values, heads, strict=True)]
 
@@ -225,8 +239,6 @@ class _Folding:
 
 
 def _value(event: Event, field: str) -> Any:
-    if event.op not in ("remember", "revise"):
-        return None
     if field == "content":
         content = {key: event.fields[key] for key in ("text", "data") if key in event.fields}
         return content or None

@@ -18,11 +18,10 @@ from pathlib import Path
 
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.git import Backend, Git, RefUpdate, open_bare
-from gitmem.journal.notes import Additions, Appended, NotesRef
+from gitmem.journal.notes import Additions, Appended, NotesRef, Race
 from gitmem.model import JournalName
 
 SHARED_REF = f"refs/notes/gitmem/{JournalName.SHARED}"
-ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,52 +47,45 @@ class Journal:
         """Add lines in one commit, and return only when the kept ref holds them too."""
         done = self.notes.append(additions, message, author, at)
         if done and self.git.ref(self.notes.kept) != done.new:
-            self.settle(author, at, mine=done)
+            self.settle(author, at, mine=done.new)
         return done
 
-    def settle(self, author: str, at: int, mine: Appended | None = None) -> int:
+    def settle(self, author: str, at: int, mine: str | None = None) -> int:
         """Bring vanished lines back, keep the tip, and return how many lines came back.
 
-        `mine` are lines that were just appended and must be there too.
+        Lines of the commit `mine`, just appended, must be there too.
+
+        Raises:
+            Unavailable: a ref is locked.
         """
         restored = 0
-        for _ in range(ATTEMPTS):
-            tip, kept = self.notes.tip(), self.git.ref(self.notes.kept)
-            if tip is None and kept is not None:  # somebody deleted the notes ref
-                restored += self._bring_back(kept)
-                continue
-            lost = self._lost(kept, tip)
-            for anchor, line in mine.lines if mine and tip != mine.new else ():
-                lost[anchor].append(line)
-            if lost:
-                done = self.notes.append(lost, "restore lines that had vanished", author, at)
-                tip = done.new if done else tip
-                restored += len(done.lines) if done else 0
-            if tip is None or tip == self.git.ref(self.notes.kept):
-                return restored
+        race = Race()
+        while True:
+            kept, tip = self.git.ref(self.notes.kept), self.notes.tip()
             try:
-                self.git.update_refs([RefUpdate(self.notes.kept, tip, kept)], "gitmem: keep")
-                return restored
-            except RefMoved:  # another process kept its own tip meanwhile: it may hold more
-                continue
-        raise Unavailable(
-            f"'{self.notes.kept}' is locked by another process",
-            "if no git command is running, remove its '.lock' file and try again",
-        )
+                if tip is None and kept is not None:  # somebody deleted the notes ref
+                    self.git.update_refs([RefUpdate(self.notes.name, kept, None)], "gitmem: restore")
+                    restored += len(self.notes.added(None, kept))
+                elif lost := self._lost(tip, kept, mine):
+                    restored += self._restore(lost, author, at)
+                elif tip is None or tip == kept:
+                    return restored
+                else:  # exactly the tip that was compared: an amend may have come since
+                    self.git.update_refs([RefUpdate(self.notes.kept, tip, kept)], "gitmem: keep")
+                    return restored
+            except RefMoved as moved:  # another process kept its own tip: it may hold more
+                race.lost(kept, moved)
 
-    def _bring_back(self, kept: str) -> int:
-        try:
-            self.git.update_refs([RefUpdate(self.notes.name, kept, None)], "gitmem: bring back")
-        except RefMoved:
-            return 0
-        return len(self.notes.added(None, kept))
+    def _restore(self, lost: Additions, author: str, at: int) -> int:
+        done = self.notes.append(lost, "restore lines that had vanished", author, at)
+        return len(done.lines) if done else 0
 
-    def _lost(self, kept: str | None, tip: str | None) -> dict[str, list[bytes]]:
+    def _lost(self, tip: str | None, *held: str | None) -> dict[str, list[bytes]]:
+        """Return the lines that one of the commits `held` has and `tip` lacks."""
         lost: dict[str, list[bytes]] = defaultdict(list)
-        if kept is None or kept == tip:
-            return lost
-        for anchor, line in self.notes.added(tip, kept):
-            lost[anchor].append(line)
+        for commit in dict.fromkeys(held):
+            for anchor, line in self.notes.added(tip, commit):
+                lost[anchor].append(line)
         return lost
 
     def pack(self, at_least: int) -> bool:
@@ -133,16 +125,16 @@ class Journals:
             JournalName.USER: user_path,
         }
         self._open = {JournalName.SHARED: Journal(JournalName.SHARED, git)}
-        for name, path in self._paths.items():
-            if path.is_dir():
-                self._open[name] = Journal(name, open_bare(path, backend))
 
     def __iter__(self) -> Iterator[Journal]:
+        for name, path in self._paths.items():
+            if name not in self._open and path.is_dir():  # another process may have made it
+                self._open[name] = Journal(name, open_bare(path, self._backend))
         return iter(self._open.values())
 
     def get(self, name: JournalName) -> Journal | None:
         """Return a journal if it exists."""
-        return self._open.get(name)
+        return next((journal for journal in self if journal.name is name), None)
 
     def writable(self, name: JournalName) -> Journal:
         """Return a journal, making its repository if need be."""

@@ -19,7 +19,7 @@ from gitmem.errors import GitFailed, RefMoved
 from gitmem.journal import objects
 from gitmem.journal.git import Commit, Git, Head, Layout, RefUpdate, TreeChange, TreeEntry
 from gitmem.journal.program import GitProgram, not_moved
-from gitmem.journal.spawn import failed
+from gitmem.journal.spawn import failed, object_folders
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
@@ -71,6 +71,10 @@ class Libgit2:
         return self._program.refs(prefix)
 
     def update_refs(self, updates: Sequence[RefUpdate], message: str) -> None:
+        if any(update.old is None for update in updates):
+            # Locked like this, libgit2 would make `a/b` beside a packed ref `a`.
+            self._program.update_refs(updates, message)
+            return
         try:
             with self._repo.transaction() as locked:
                 for update in updates:
@@ -119,9 +123,10 @@ class Libgit2:
 
     def has(self, oid: str) -> bool:
         try:
-            return self._whole(oid) in self._repo or oid == _EMPTY_TREE
+            name = objects.whole(oid, self.layout.hex_length)
         except KeyError:
             return False
+        return name in self._repo or name == _EMPTY_TREE
 
     def write_blob(self, content: bytes) -> str:
         return self._write("blob", content)
@@ -168,15 +173,9 @@ class Libgit2:
         self._program.close()
         self._repo.free()
 
-    def _whole(self, oid: str) -> str:
-        """Return `oid` if it can be one; libgit2 would complete an abbreviation."""
-        if not objects.is_id(oid, self.layout.hex_length):
-            raise KeyError(oid)
-        return oid
-
     def _read(self, kind: str, oid: str) -> bytes:
         try:
-            number, content = self._repo.read(self._whole(oid))
+            number, content = self._repo.read(objects.whole(oid, self.layout.hex_length))
         except KeyError:
             if oid != _EMPTY_TREE:  # which git knows without having it
                 raise KeyError(oid) from None
@@ -191,4 +190,4 @@ class Libgit2:
         try:
             return str(self._repo.write(_NUMBERS[kind], data))
         except Failure as error:
-            raise failed(str(error), self.layout.common_dir / "objects", len(data)) from error
+            raise failed(str(error), object_folders(self.layout.common_dir), len(data)) from error

@@ -20,6 +20,9 @@ FAN_OUT = 2
 PATIENCE = 60.0
 """Seconds to go on trying while other writers move the ref."""
 
+STUCK = 5.0
+"""Seconds after which a ref that nobody moves, and that cannot be moved, is taken for locked."""
+
 Additions = Mapping[str, Sequence[bytes]]
 """Lines to add: anchor (full hex) → lines without their newline."""
 
@@ -40,6 +43,33 @@ class _Wanted:
     anchor: str
     new: Sequence[bytes]
     old: list[bytes]
+
+
+class Race:
+    """A compare and swap that is tried again for as long as it makes sense."""
+
+    def __init__(self) -> None:
+        self._start = self._moved = time.monotonic()
+        self._tip: str | None = None
+        self._lost = 0
+
+    def lost(self, tip: str | None, moved: RefMoved) -> None:
+        """Wait a little before the next try from another tip than `tip`.
+
+        Raises:
+            Unavailable: it has been long enough; the message names the lock, if there is one.
+        """
+        now = time.monotonic()
+        if tip != self._tip:
+            self._tip, self._moved = tip, now
+        if now - self._start > PATIENCE or now - self._moved > STUCK:
+            raise Unavailable(
+                f"the journal cannot be written: {moved}",
+                "if no git command is running, remove that '.lock' file and try again",
+            ) from None
+        self._lost += 1
+        # The loser of a race waits a little, so that 20 writers do not lose it forever.
+        time.sleep(random.uniform(0, min(0.05, 0.002 * 2 ** min(self._lost, 5))))
 
 
 class NotesRef:
@@ -95,22 +125,15 @@ class NotesRef:
         `author` is ``Name <email>``, `at` seconds since 1970.
 
         Raises:
-            Unavailable: the ref is still contended or locked after `PATIENCE` seconds.
+            Unavailable: the ref is still contended after `PATIENCE` seconds, or locked for `STUCK`.
         """
-        deadline = time.monotonic() + PATIENCE
-        attempt = 0
+        race = Race()
         while True:
+            tip = self.tip()
             try:
-                return self._append_to(self.tip(), additions, message, author, at)
-            except RefMoved:
-                attempt += 1
-                if time.monotonic() > deadline:
-                    raise Unavailable(
-                        f"'{self.name}' is locked by another process",
-                        "if no git command is running, remove its '.lock' file and try again",
-                    ) from None
-                # The loser of a race waits a little, so that 20 writers do not lose it forever.
-                time.sleep(random.uniform(0, min(0.05, 0.002 * 2 ** min(attempt, 5))))
+                return self._append_to(tip, additions, message, author, at)
+            except RefMoved as moved:
+                race.lost(tip, moved)
 
     def _append_to(
         self, tip: str | None, additions: Additions, message: str, author: str, at: int
@@ -123,7 +146,9 @@ class NotesRef:
         commit = self._git.write_commit(tree, [tip] if tip else [], author, at, message)
         moves = [RefUpdate(self.name, commit, tip)]
         if self._git.ref(self.kept) == tip:
-            moves.append(RefUpdate(self.kept, commit, tip))
+            # First: a transaction moves one ref after the other, and whoever looks in between must
+            # not take the kept ref for one left behind, which every write after it would be too.
+            moves.insert(0, RefUpdate(self.kept, commit, tip))
         self._git.update_refs(moves, "gitmem: " + message.split("\n", 1)[0])
         return Appended(tip, commit, tuple(added))
 

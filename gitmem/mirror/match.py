@@ -1,0 +1,139 @@
+"""Which edited item was which item of the base: by id, by equal text, by similar text."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gitmem.mirror.escape import canonical
+from gitmem.mirror.parse import Item
+
+SIMILAR = 0.75
+"""Least `difflib` ratio at which a text without an id is taken for a changed one."""
+
+_COMPARED = 199  # characters; from 200 on difflib leaves frequent ones out
+_CANDIDATES = 3  # texts that are compared with one text: 200 rewritten lines stay below a second
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Pairs of (base, edited) items, edited items that are new, base items that are gone.
+
+    `arrived` are the ids of items that the base lacks and another file has.
+    """
+
+    pairs: list[tuple[Item, Item]]
+    fresh: list[Item]
+    missing: list[Item]
+    arrived: list[str]
+
+
+def pair(
+    edited: Sequence[Item], base: Sequence[Item], elsewhere: Callable[[str], Item | None]
+) -> Pairing:
+    """Pair the items of two blocks; `elsewhere` gives the item of an id that the base lacks."""
+    olds = list(base)
+    claims: dict[int, list[int]] = defaultdict(list)
+    loose: list[int] = []
+    for index, item in enumerate(edited):
+        place = _place(item.id, olds, elsewhere) if item.id else None
+        (loose if place is None else claims[place]).append(index)
+    pairs, fresh = [], set()
+    for place, claimants in claims.items():
+        keeper = _keeper(olds[place], [edited[index] for index in claimants])
+        pairs.append((olds[place], keeper))
+        fresh |= {
+            index for index in claimants
+            if not edited[index].alike(keeper) and not edited[index].alike(olds[place])
+        }  # fmt: skip
+    missing = [place for place in range(len(base)) if place not in claims]
+    for place, index in _without_id(olds, missing, edited, loose):
+        pairs.append((olds[place], edited[index]))
+        missing.remove(place)
+        loose.remove(index)
+    return Pairing(
+        pairs=pairs,
+        fresh=[edited[index] for index in sorted(fresh | set(loose))],
+        missing=[olds[place] for place in missing],
+        arrived=[item.id for item in olds[len(base) :] if item.id],
+    )
+
+
+def _place(id: str, olds: list[Item], elsewhere: Callable[[str], Item | None]) -> int | None:
+    """Return the place of an id in `olds`, where an item from elsewhere is added."""
+    exact = [place for place, item in enumerate(olds) if item.id == id]
+    places = exact or [
+        place for place, item in enumerate(olds)
+        if item.id and (item.id.startswith(id) or id.startswith(item.id))
+    ]  # fmt: skip
+    if len(places) == 1:
+        return places[0]
+    item = elsewhere(id)
+    if item is None:
+        return None
+    olds.append(item)
+    return len(olds) - 1
+
+
+def _keeper(old: Item, claimants: Sequence[Item]) -> Item:
+    """Return which of several items with one id keeps it: the equal one, else the most similar."""
+    if len(claimants) == 1:
+        return claimants[0]
+    equal = next((item for item in claimants if item.alike(old)), None)
+    text = canonical(old.text)
+    return equal or max(claimants, key=lambda item: _ratio(canonical(item.text), text))
+
+
+def _without_id(
+    olds: Sequence[Item], missing: Sequence[int], edited: Sequence[Item], loose: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Match items that lost their id with those that are missing, each once."""
+    if not missing or not loose:
+        return []
+    left = {place: canonical(olds[place].text) for place in missing}
+    right = {index: canonical(edited[index].text) for index in loose}
+    matched: list[tuple[int, int]] = []
+    for found in (_equal, _similar):
+        for place, index in found(left, right):
+            if place in left and index in right:
+                matched.append((place, index))
+                del left[place], right[index]
+    return matched
+
+
+def _equal(left: dict[int, str], right: dict[int, str]) -> list[tuple[int, int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, text in left.items():
+        places[text].append(place)
+    return [(places[text].pop(0), index) for index, text in right.items() if places.get(text)]
+
+
+def _similar(left: dict[int, str], right: dict[int, str]) -> list[tuple[int, int]]:
+    """Return pairs of similar texts, the most similar first."""
+    scored = [
+        (_ratio(left[place], text), place, index)
+        for index, text in right.items()
+        for place in _candidates(left, text)
+    ]
+    scored.sort(key=lambda entry: (-entry[0], entry[1:]))
+    return [(place, index) for ratio, place, index in scored if ratio >= SIMILAR]
+
+
+def _candidates(left: dict[int, str], text: str) -> list[int]:
+    """Return the places whose texts share most pairs of letters with `text`."""
+    mine = _letters(text)
+    shared = {place: len(mine & _letters(other)) for place, other in left.items()}
+    return sorted(shared, key=lambda place: (-shared[place], place))[:_CANDIDATES]
+
+
+def _letters(text: str) -> frozenset[str]:
+    text = text[:_COMPARED]
+    return frozenset(text[start : start + 2] for start in range(len(text)))
+
+
+def _ratio(one: str, other: str) -> float:
+    from difflib import SequenceMatcher  # imported here: only a file edited by hand needs it
+
+    matcher = SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED])
+    return matcher.ratio() if matcher.real_quick_ratio() >= SIMILAR else 0.0

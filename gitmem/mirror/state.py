@@ -1,0 +1,119 @@
+"""What the mirror keeps under the git directory: all of it disposable.
+
+::
+
+    versions/PATH/DIGEST    a block as rendered: a line of JSON with its ids, then its text
+    state.json              stamps of files that hold no unread edit; values of the caller's
+    lock  new               the lock; a file on its way into the working tree
+
+Without a version an edit of its block is still read, but forgets nothing. Without a stamp the
+file is read once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from gitmem.mirror.document import digest
+from gitmem.mirror.files import Stamp
+
+KEPT = 20
+"""Versions that are kept of each file."""
+
+
+class Versions:
+    """The last renderings of each file, by digest."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, path: str, text: str, ids: Mapping[str, Sequence[str]]) -> None:
+        """Keep a block's text and the ids in it; the oldest of `path` gives way.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        folder = self._folder / path
+        file = folder / digest(text)
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(file, json.dumps(ids) + "\n" + text)
+        with os.scandir(folder) as entries:
+            ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
+        for _, old in ages[:-KEPT]:
+            Path(old).unlink(missing_ok=True)
+
+    def get(self, path: str, digest_: str) -> tuple[str, dict[str, list[str]]] | None:
+        """Return a rendering and its ids; None if it is not kept any more, or damaged."""
+        if not re.fullmatch(r"[0-9a-f]{12}", digest_):  # somebody's text, not yet a file name
+            return None
+        with suppress(OSError, ValueError):
+            head, _, text = (self._folder / path / digest_).read_text("utf-8").partition("\n")
+            if digest(text) == digest_:
+                return text, json.loads(head)
+        return None
+
+
+class State:
+    """Stamps of files in step with the journal, and values under names.
+
+    Several processes share it: change it under the lock, after `reload`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamps: dict[str, list[int]] = {}
+        self._values: dict[str, Any] = {}
+        self._saved = ""
+        self.reload()
+
+    def reload(self) -> None:
+        """Read what is kept now; nothing, if it is missing or damaged."""
+        self._stamps, self._values, self._saved = {}, {}, ""
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            self._saved = self._path.read_text("utf-8")
+            found = json.loads(self._saved)
+            self._stamps, self._values = dict(found["stamps"]), dict(found["values"])
+
+    def save(self) -> None:
+        """Write what changed; it matters little if that fails: files are read once more."""
+        text = json.dumps({"stamps": self._stamps, "values": self._values}, sort_keys=True)
+        if text != self._saved:
+            with suppress(OSError):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                _write(self._path, text)
+                self._saved = text
+
+    def in_step(self, path: str, stamp: Stamp) -> bool:
+        """Whether the file held no unread edit when it had this stamp."""
+        return self._stamps.get(path) == list(stamp)
+
+    def set_in_step(self, path: str, stamp: Stamp | None) -> None:
+        """Record that the file, as it stands, holds no unread edit; None: that nobody knows."""
+        if stamp:
+            self._stamps[path] = list(stamp)
+        else:
+            self._stamps.pop(path, None)
+
+    def value(self, name: str) -> Any:
+        """Return a value of the caller's; None if there is none."""
+        return self._values.get(name)
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Set a value that JSON can hold."""
+        self._values[name] = value
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all; a damaged one is thrown away, so it need not be durable."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

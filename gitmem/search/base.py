@@ -1,0 +1,203 @@
+"""What every derived index is: documents in, candidates out, and how far it has caught up.
+
+An index holds nothing that cannot be made again. "Nothing matched" is an empty list; "could not
+search" is `IndexUnusable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from gitmem.errors import Unavailable
+from gitmem.text.analysis import terms
+from gitmem.text.query import Clause, Query, parse
+
+Seen = Mapping[str, str]
+"""Journal name to the commit that an index has caught up to; empty: it has nothing."""
+
+FIELDS = ("text", "entities", "tags", "paths", "kind", "author")
+"""The fields of a document that can be named in a query."""
+
+UNNAMED = ("text", "entities", "tags", "paths")
+"""The fields that a word is looked for in where a query names none."""
+
+
+class IndexUnusable(Unavailable):
+    """The index could not be searched or written, which is not that nothing matched."""
+
+    code = "index-unusable"
+
+
+class IndexMoved(IndexUnusable):
+    """The index is not where the changes start from: it was rebuilt, or another process was first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is indexed of one memory, file or round; `at` sorts what scores the same, newest first."""
+
+    id: str
+    text: str
+    kind: str = ""
+    tags: tuple[str, ...] = ()
+    author: str = ""
+    entities: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    at: str = ""
+
+    def field(self, name: str) -> str:
+        """Return a field of `FIELDS` as text, its values one a line."""
+        value: str | tuple[str, ...] = getattr(self, name)
+        return value if isinstance(value, str) else "\n".join(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The document with that id is no more."""
+
+    id: str
+
+
+Change = Document | Removed
+"""A document takes the place of the one with its id."""
+
+
+class Candidate(NamedTuple):
+    """A document that matched; a higher score is better, and means nothing across indexes."""
+
+    id: str
+    score: float
+
+
+class Index(Protocol):
+    """A derived index of documents.
+
+    Errors: `IndexUnusable` from every method; nothing else.
+    """
+
+    def seen(self) -> Seen:
+        """Return what the index has caught up to; empty where it is missing, old or damaged."""
+        ...
+
+    def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:
+        """Take in `changes`, which lead from `since` to `seen`, and record `seen`: both or neither.
+
+        Where `since` is empty they are all there is, and replace whatever the index holds. An
+        index that stands at `seen` already is left alone: another process did the same work.
+
+        Raises:
+            IndexMoved: the index does not stand at `since`; nothing was written.
+        """
+        ...
+
+    def search(self, query: str | Query, limit: int) -> list[Candidate]:
+        """Return the `limit` best candidates, best first."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything, `seen` included."""
+        ...
+
+
+def catch_up(index: Index, now: Seen, changes: Callable[[Seen], Iterable[Change]]) -> bool:
+    """Bring `index` to `now`, and return whether it was behind.
+
+    `changes(since)` yields what came after `since`, or all there is where that is empty.
+    """
+    attempts = 3  # another process may catch up, or clear, at the same time
+    while (since := index.seen()) != now:
+        try:
+            index.apply(changes(since), now, since)
+            return True
+        except IndexMoved:
+            attempts -= 1
+            if not attempts:
+                raise
+    return False
+
+
+class FakeIndex:
+    """An index in memory, for tests of what stands above one: plain, exact and slow."""
+
+    def __init__(self) -> None:
+        self._seen: Seen | None = None
+        self._documents: dict[str, Document] = {}
+        self._places: dict[str, dict[str, Places]] = {}
+
+    def seen(self) -> Seen:
+        """Return what was applied last."""
+        return self._seen or {}
+
+    def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:
+        """Take in `changes`."""
+        if self._seen == seen:
+            return
+        if since and self._seen != since:
+            raise IndexMoved("the index does not stand where the changes start from")
+        if not since:
+            self.clear()
+        for change in changes:
+            if isinstance(change, Document):
+                self._documents[change.id] = change
+                self._places[change.id] = {name: _places(change.field(name)) for name in FIELDS}
+            else:
+                self._documents.pop(change.id, None)
+                self._places.pop(change.id, None)
+        self._seen = dict(seen)
+
+    def search(self, query: str | Query, limit: int) -> list[Candidate]:
+        """Return the documents that match, those with more and rarer words first."""
+        parsed = parse(query) if isinstance(query, str) else query
+        found = [id for id, fields in self._places.items() if parsed and _matches(parsed, fields)]
+        found.sort()
+        found.sort(key=lambda id: self._documents[id].at, reverse=True)
+        ranked = [Candidate(id, self._score(parsed, id)) for id in found]
+        return sorted(ranked, key=lambda hit: -hit.score)[: max(limit, 0)]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._seen = None
+        self._documents.clear()
+        self._places.clear()
+
+    def _score(self, query: Query, id: str) -> float:
+        clauses = [*(Clause((word,)) for word in query.words), *query.prefixes, *query.required]
+        holders = [{i for i, fields in self._places.items() if _holds(c, fields)} for c in clauses]
+        return sum(1.0 / len(ids) for ids in holders if id in ids)
+
+
+Places = Mapping[str, frozenset[int]]
+"""Term to the positions at which it stands."""
+
+
+def _places(text: str) -> Places:
+    found: dict[str, set[int]] = {}
+    for term in terms(text):
+        found.setdefault(term.text, set()).add(term.position)
+    return {term: frozenset(positions) for term, positions in found.items()}
+
+
+def _matches(query: Query, fields: Mapping[str, Places]) -> bool:
+    wanted = [*(Clause((word,)) for word in query.words), *query.prefixes]
+    return (
+        all(_holds(clause, fields) for clause in query.required)
+        and not any(_holds(clause, fields) for clause in query.excluded)
+        and (not query.needs_word or any(_holds(clause, fields) for clause in wanted))
+    )
+
+
+def _holds(clause: Clause, fields: Mapping[str, Places]) -> bool:
+    names = [clause.field] if clause.field else UNNAMED
+    return any(_holds_in(clause, fields[name]) for name in names)
+
+
+def _holds_in(clause: Clause, places: Places) -> bool:
+    if clause.prefix and any(term.startswith(clause.prefix) for term in places):
+        return True
+    nowhere: frozenset[int] = frozenset()
+    return any(
+        all(start + step in places.get(term, nowhere) for step, term in enumerate(clause.terms))
+        for start in places.get(clause.terms[0], nowhere)
+    )

@@ -1,0 +1,303 @@
+"""The catalog: folded memories in SQLite, derived from the journals and always disposable.
+
+It records the tips it has seen and catches up from the difference. Its ``changed`` number grows
+with every catch-up: an index or a mirror that remembers the `Mark` it has seen asks only for what
+came since. The mark's ``epoch`` is new whenever everything was derived anew.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gitmem.journal.codec import BrokenLine, Event, decode
+from gitmem.journal.fold import fold_memory
+from gitmem.journal.journals import Place
+from gitmem.model import JournalName, Memory
+from gitmem.search.database import Database
+from gitmem.search.rows import IS_DATE, SCHEMA, VERSION, Filter, memory_from, row_of
+
+
+class Source(Protocol):
+    """What the catalog is derived from: `journals.Journals`."""
+
+    def tips(self) -> dict[str, str]: ...
+    def read(self, tips: Mapping[str, str]) -> Iterator[Place]: ...
+    def added(self, old: Mapping[str, str], new: Mapping[str, str]) -> list[Place]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a reader of the catalog has come: `changed` counts within one `epoch`."""
+
+    epoch: str
+    changed: int
+
+
+class Catalog:
+    """Folded memories, by id, by field and by time."""
+
+    def __init__(self, path: Path | None, source: Source) -> None:
+        """Open or make the catalog at `path` (None: in memory); `catch_up` before reading."""
+        self._source = source
+        self._db = Database(path, SCHEMA, VERSION, self._catch_up)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What had to be rebuilt or bypassed, a line each."""
+        return self._db.warnings
+
+    # -- keeping up ---------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Take in what the journals have that the catalog has not."""
+        self._db.run(self._catch_up)
+
+    def rebuild(self) -> None:
+        """Throw everything away and derive it anew."""
+        self._db.renew()
+
+    def add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
+        """Take in lines just appended, if nothing else came between; otherwise catch up."""
+        self._db.run(lambda: self._add(old, new, places))
+        self.catch_up()
+
+    def _add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
+        with self._db.transaction():
+            if self.tips() == old:
+                self._take(places)
+                self._set("tips", json.dumps(dict(new)))
+
+    def _catch_up(self) -> None:
+        if self.tips() == self._source.tips():
+            return
+        with self._db.transaction():
+            tips = self._source.tips()
+            self._take(self._missing(self.tips(), tips))
+            self._set("tips", json.dumps(tips))
+
+    def _missing(self, seen: Mapping[str, str], tips: Mapping[str, str]) -> Iterable[Place]:
+        if seen and not set(seen) - set(tips):
+            try:
+                return self._source.added(seen, tips)
+            except KeyError:  # the journal was rewritten: its old tip is gone
+                pass
+        for table in ("events", "places", "broken", "memories", "tags", "entities", "meta"):
+            self._db.execute(f"DELETE FROM {table}")
+        self._set("epoch", secrets.token_hex(8))
+        return self._source.read(tips)
+
+    def _take(self, places: Iterable[Place]) -> None:
+        touched: dict[str, None] = {}
+        for place in places:
+            journal = place.journal.value
+            try:
+                event = decode(place.line)
+            except BrokenLine as error:
+                row = journal, place.anchor, place.line, str(error)
+                self._db.execute("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", row)
+                continue
+            self._db.execute(
+                "INSERT OR IGNORE INTO events VALUES (?,?,?,?,?,?,?)",
+                (event.id, event.memory, event.at, event.op, event.understood, journal, place.line),
+            )
+            self._db.execute(
+                "INSERT OR IGNORE INTO places VALUES (?,?,?)", (event.id, journal, place.anchor)
+            )
+            if event.understood and event.memory:
+                touched[event.memory] = None
+        if touched:
+            self._fold(touched)
+
+    def _fold(self, ids: Iterable[str]) -> None:
+        changed = self.mark().changed + 1
+        for id in ids:
+            found = self._db.rows("SELECT line, op, journal FROM events WHERE memory=?", (id,))
+            journal = next((row[2] for row in found if row[1] == "remember"), "shared")
+            events = [event for event in (decode(row[0]) for row in found) if event.understood]
+            memory = fold_memory(events, None, JournalName(journal))
+            self._db.execute("DELETE FROM memories WHERE id=?", (id,))
+            self._db.execute("DELETE FROM tags WHERE memory=?", (id,))
+            if memory is not None:
+                marks = ",".join("?" * len(row := row_of(memory, changed)))
+                self._db.execute(f"INSERT INTO memories VALUES ({marks})", row)
+                tags = [(tag, memory.id) for tag in memory.tags]
+                self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
+        self._set("changed", str(changed))
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def tips(self) -> dict[str, str]:
+        """Return the journal tips taken in so far."""
+        tips: dict[str, str] = json.loads(self._get("tips") or "{}")
+        return tips
+
+    def mark(self) -> Mark:
+        """Return where a reader that has everything now stands."""
+        return Mark(self._get("epoch") or "", int(self._get("changed") or 0))
+
+    def changed_since(self, mark: Mark | None) -> tuple[list[str], bool]:
+        """Return the ids changed since `mark`, oldest first, and whether the reader begins anew."""
+        anew = mark is None or mark.epoch != self.mark().epoch
+        since = 0 if mark is None or anew else mark.changed
+        sql = "SELECT id FROM memories WHERE changed > ? ORDER BY created, id"
+        return [row[0] for row in self._db.rows(sql, (since,))], anew
+
+    def memory(self, id: str) -> Memory | None:
+        """Return the memory with that full id, forgotten or not."""
+        body = self._db.value("SELECT body FROM memories WHERE id=?", (id,))
+        return memory_from(body) if body else None
+
+    def with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
+        """Return the ids that begin with `prefix`, in order."""
+        sql = "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [row[0] for row in self._db.rows(sql, (prefix, prefix + "g", limit))]
+
+    def neighbours(self, id: str) -> list[str]:
+        """Return the ids just before and just after `id`."""
+        before = self._db.value("SELECT max(id) FROM memories WHERE id < ?", (id,))
+        after = self._db.value("SELECT min(id) FROM memories WHERE id > ?", (id,))
+        return [found for found in (before, after) if found]
+
+    def select(self, filter: Filter) -> list[Memory]:
+        """Return the memories a filter lets through, in its order."""
+        where, args = filter.sql()
+        rows = self._db.rows(f"SELECT body FROM memories {where}", args)
+        return [memory_from(row[0]) for row in rows]
+
+    def count(self, filter: Filter) -> int:
+        """Return how many memories a filter lets through, whatever its limit."""
+        where, args = filter.sql(counting=True)
+        return int(self._db.value(f"SELECT count(*) FROM memories {where}", args))
+
+    def counts(self, column: str, filter: Filter) -> dict[str, int]:
+        """Return {value: memories} for one column of `memories`, most first."""
+        where, args = filter.sql(counting=True)
+        sql = f"SELECT {column}, count(*) AS n FROM memories {where} GROUP BY 1 ORDER BY n DESC, 1"
+        return {str(value): count for value, count in self._db.rows(sql, args)}
+
+    def tag_counts(self, filter: Filter) -> dict[str, int]:
+        """Return {tag: memories} among the memories a filter lets through, most used first."""
+        where, args = filter.sql(counting=True)
+        sql = (
+            f"SELECT tag, count(*) AS n FROM tags WHERE memory IN (SELECT id FROM memories {where})"
+            " GROUP BY tag ORDER BY n DESC, tag"
+        )
+        return dict(self._db.rows(sql, args))
+
+    def events(self, memory: str | None = None) -> Iterator[Event]:
+        """Yield events newest first: of one memory, or all."""
+        where, args = ("WHERE memory=?", (memory,)) if memory else ("", ())
+        sql = f"SELECT line FROM events {where} ORDER BY at DESC, id DESC"
+        for (line,) in self._db.stream(sql, args):
+            yield decode(line)
+
+    def event_count(self) -> int:
+        """Return how many distinct events the journals hold."""
+        return int(self._db.value("SELECT count(*) FROM events"))
+
+    def latest_row(self) -> int:
+        """Return a number that grows by one with each event taken in."""
+        return int(self._db.value("SELECT max(rowid) FROM events") or 0)
+
+    def placed(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (journal, anchor, line) for every line that is an event, oldest first."""
+        yield from self._db.stream(
+            "SELECT p.journal, p.anchor, e.line FROM places p JOIN events e ON e.id = p.event"
+            " ORDER BY e.at, e.id, p.anchor"
+        )
+
+    def latest_at(self, horizon: str) -> str | None:
+        """Return the greatest event time that is a date and not after `horizon`."""
+        sql = f"SELECT at FROM events WHERE at <= ? AND {IS_DATE} ORDER BY at DESC LIMIT 1"
+        at: str | None = self._db.value(sql, (horizon,))
+        return at
+
+    def next_expiry(self, now: str) -> str | None:
+        """Return when the next memory expires."""
+        sql = "SELECT min(expires) FROM memories WHERE expires > ? AND NOT forgotten"
+        at: str | None = self._db.value(sql, (now,))
+        return at
+
+    def days_since(self, mark: Mark | None) -> set[str]:
+        """Return the days (``YYYY-MM-DD``) of the memories that changed since `mark`."""
+        since = mark.changed if mark and mark.epoch == self.mark().epoch else 0
+        sql = "SELECT DISTINCT substr(created, 1, 10) FROM memories WHERE changed > ?"
+        return {row[0] for row in self._db.rows(sql, (since,))}
+
+    def has_source(self, edit: str) -> bool:
+        """Whether a memory came from the hand edit of that fingerprint."""
+        sql = "SELECT 1 FROM memories WHERE instr(body, ?) LIMIT 1"
+        return bool(self._db.value(sql, (f'"edit":"{edit}"',)))
+
+    def anomalies(self, horizon: str) -> dict[str, int]:
+        """Count broken lines, lines of later versions, events without a memory, incredible times."""
+        count = "SELECT count(*) FROM "
+        lone = "WHERE understood AND memory IS NOT NULL AND memory NOT IN (SELECT id FROM memories)"
+        return {
+            "broken": self._db.value(count + "broken"),
+            "later": self._db.value(count + "events WHERE NOT understood"),
+            "orphaned": self._db.value(count + f"(SELECT DISTINCT memory FROM events {lone})"),
+            "incredible": self._db.value(
+                count + f"events WHERE at > ? OR NOT {IS_DATE}", (horizon,)
+            ),
+        }
+
+    def check(self) -> str | None:
+        """Return what SQLite finds wrong with the file, or None."""
+        found = str(self._db.value("PRAGMA quick_check(1)"))
+        return None if found == "ok" else found
+
+    # -- entities -----------------------------------------------------------------------------
+
+    def entities_mark(self) -> Mark | None:
+        """Return how far entities have been found."""
+        mark = json.loads(self._get("entities") or "null")
+        return Mark(*mark) if mark else None
+
+    def set_entities(
+        self, found: Mapping[str, Iterable[tuple[str, str]]], mark: Mark
+    ) -> None:
+        """Record the (name, type) entities of each memory, and how far that reaches."""
+
+        def write() -> None:
+            with self._db.transaction():
+                for id, entities in found.items():
+                    self._db.execute("DELETE FROM entities WHERE memory=?", (id,))
+                    rows = [(id, name, type) for name, type in entities]
+                    self._db.executemany("INSERT OR IGNORE INTO entities VALUES (?,?,?)", rows)
+                self._set("entities", json.dumps([mark.epoch, mark.changed]))
+
+        self._db.run(write)
+
+    def entities_of(self, id: str) -> list[tuple[str, str]]:
+        """Return the (name, type) entities of one memory."""
+        sql = "SELECT name, type FROM entities WHERE memory=? ORDER BY rowid"
+        return [(name, type) for name, type in self._db.rows(sql, (id,))]
+
+    def entity_counts(self, filter: Filter, beside: str | None = None) -> list[tuple[str, str, int]]:
+        """Return (name, type, memories), most first; of the memories that also name `beside`."""
+        where, args = filter.sql(counting=True)
+        if beside is not None:
+            where += " AND id IN (SELECT memory FROM entities WHERE name=?)"
+            args = [*args, beside]
+        sql = (
+            "SELECT name, min(type), count(DISTINCT memory) AS n FROM entities"
+            f" WHERE memory IN (SELECT id FROM memories {where}) GROUP BY name ORDER BY n DESC, name"
+        )
+        return [(name, type, count) for name, type, count in self._db.rows(sql, args)]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _get(self, key: str) -> str | None:
+        value: str | None = self._db.value("SELECT value FROM meta WHERE key=?", (key,))
+        return value
+
+    def _set(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, value))

@@ -1,0 +1,171 @@
+"""A disposable SQLite file: damaged, it is made anew; locked or unwritable, it is bypassed in memory.
+
+Whatever happens, the reader gets an answer and one line of warning: what the file holds is derived
+and `refill` derives it again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BUSY = 5.0
+"""Seconds to wait for another process's transaction before going round the file."""
+
+_NOT_NOW = frozenset(
+    (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    )
+)
+"""Errors that say nothing against the file's content; all others do."""
+
+
+class Database:
+    """One SQLite file with a schema of one version; `path` None keeps it in memory."""
+
+    def __init__(
+        self, path: Path | None, schema: Sequence[str], version: int, refill: Callable[[], None]
+    ) -> None:
+        self._path = path
+        self._schema = schema
+        self._version = version
+        self._refill = refill
+        self.warnings: list[str] = []
+        self._db = self._open()
+
+    @property
+    def persistent(self) -> bool:
+        """Whether what is written here will be there next time."""
+        return self._path is not None
+
+    def run(self, action: Callable[[], None]) -> None:
+        """Run something that reads or writes; if the file fails, refill another one instead."""
+        try:
+            action()
+        except sqlite3.DatabaseError as error:
+            self._recover(error)
+
+    def rows(self, sql: str, args: Sequence[Any] = ()) -> list[Any]:
+        """Return all rows of a query."""
+        try:
+            return self._db.execute(sql, args).fetchall()
+        except sqlite3.DatabaseError as error:
+            if self._db.in_transaction:  # the transaction as a whole is what must begin again
+                raise
+            self._recover(error)
+        return self._db.execute(sql, args).fetchall()
+
+    def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
+        """Return the first column of the first row, or None."""
+        rows = self.rows(sql, args)
+        return rows[0][0] if rows else None
+
+    def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[Any]:
+        """Yield the rows of a query one by one."""
+        yield from self._db.execute(sql, args)
+
+    def execute(self, sql: str, args: Sequence[Any] = ()) -> None:
+        """Run one statement, inside `transaction`."""
+        self._db.execute(sql, args)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row, inside `transaction`."""
+        self._db.executemany(sql, rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the write lock; all or nothing is kept."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+    def renew(self) -> None:
+        """Throw the file away and refill it."""
+        self._db.close()
+        self._unlink()
+        self._db = self._open()
+        self._refill()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def _recover(self, error: sqlite3.DatabaseError) -> None:
+        self._db.close()
+        if self._not_now(error):
+            self._bypass(error)
+            self._db = self._open()
+        else:
+            self._db = self._anew(error)
+        self._refill()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is None:
+            return self._connect(":memory:")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            return self._connect(str(self._path))
+        except OSError as error:
+            self._bypass(error)
+        except sqlite3.DatabaseError as error:
+            if not self._not_now(error):
+                return self._anew(error)
+            self._bypass(error)
+        return self._connect(":memory:")
+
+    def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        assert self._path is not None
+        self.warnings.append(f"'{self._path.name}' was damaged ({error}) and is rebuilt")
+        self._unlink()
+        return self._connect(str(self._path))
+
+    def _bypass(self, error: Exception) -> None:
+        assert self._path is not None
+        self.warnings.append(f"'{self._path.name}' cannot be used ({error}): the journal is read instead")
+        self._path = None
+
+    def _unlink(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            if self._path is not None:
+                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=BUSY, isolation_level=None)
+        try:
+            if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
+                self._create(db)
+            db.execute("PRAGMA synchronous=NORMAL")
+        except sqlite3.DatabaseError:
+            db.close()
+            raise
+        return db
+
+    def _create(self, db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("BEGIN IMMEDIATE")
+        if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
+            tables = "SELECT name FROM sqlite_master WHERE type='table'"
+            for (table,) in db.execute(tables).fetchall():
+                db.execute(f'DROP TABLE "{table}"')
+            for statement in self._schema:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version={self._version}")
+        db.execute("COMMIT")
+
+    @staticmethod
+    def _not_now(error: sqlite3.DatabaseError) -> bool:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_NOW

@@ -1,0 +1,138 @@
+"""The catalog's tables: the schema, a memory as a row and back, and filters as SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
+
+VERSION = 1
+"""Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
+
+SCHEMA = (
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    "CREATE TABLE events(id TEXT PRIMARY KEY, memory TEXT, at TEXT, op TEXT, understood INT,"
+    " journal TEXT, line BLOB)",
+    "CREATE INDEX events_memory ON events(memory)",
+    "CREATE INDEX events_at ON events(at, id)",
+    "CREATE TABLE places(event TEXT, journal TEXT, anchor TEXT,"
+    " PRIMARY KEY(event, journal, anchor)) WITHOUT ROWID",
+    "CREATE TABLE broken(journal TEXT, anchor TEXT, line BLOB, reason TEXT,"
+    " PRIMARY KEY(journal, anchor, line)) WITHOUT ROWID",
+    "CREATE TABLE memories(id TEXT PRIMARY KEY, created TEXT, updated TEXT, kind TEXT,"
+    " importance INT, author TEXT, journal TEXT, scope TEXT, branch TEXT, forgotten INT,"
+    " contested INT, expires TEXT, changed INT, body TEXT)",
+    "CREATE INDEX memories_created ON memories(created, id)",
+    "CREATE INDEX memories_changed ON memories(changed)",
+    "CREATE INDEX memories_ranked ON memories(importance, kind, created)",
+    "CREATE TABLE tags(tag TEXT, memory TEXT, PRIMARY KEY(tag, memory)) WITHOUT ROWID",
+    "CREATE INDEX tags_memory ON tags(memory)",
+    "CREATE TABLE entities(memory TEXT, name TEXT, type TEXT, UNIQUE(memory, name))",
+    "CREATE INDEX entities_name ON entities(name, memory)",
+)
+
+NEWEST = "created DESC, id DESC"
+OLDEST = "created, id"
+LONG_TERM = "min(importance, 2), CASE WHEN importance < 2 THEN '' ELSE kind END, created DESC, id"
+"""Critical and high first, then by kind; the newest first within each."""
+
+IS_DATE = "(date(substr(at, 1, 19)) IS substr(at, 1, 10))"
+"""Whether an event time names a date: 2026-02-31 fits the pattern, and would stop the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which memories, in which order. `now` (an event time) leaves out what has expired."""
+
+    kind: str | None = None
+    without_kinds: Sequence[str] = ()
+    tags: Sequence[str] = ()
+    importance: str | None = None
+    author: str | None = None
+    scope: str | None = None
+    private: bool | None = None
+    since: str | None = None
+    until: str | None = None
+    forgotten: bool = False
+    contested: bool = False
+    entity: str | None = None
+    ids: Sequence[str] | None = None
+    now: str | None = None
+    order: str = NEWEST
+    limit: int | None = None
+
+    def sql(self, counting: bool = False) -> tuple[str, list[Any]]:
+        """Return the WHERE, ORDER BY and LIMIT of a query on `memories`, and its arguments."""
+        terms: list[tuple[str, list[Any]]] = [("forgotten = ?", [int(self.forgotten)])]
+        if self.kind is not None:
+            terms.append(("kind = ?", [self.kind]))
+        if self.importance is not None:
+            terms.append(("importance = ?", [Importance(self.importance).rank]))
+        if self.author is not None:
+            terms.append(("instr(lower(author), lower(?)) > 0", [self.author]))
+        if self.scope is not None:
+            terms.append(("scope = ?", [self.scope]))
+        if self.private is not None:
+            terms.append(("(journal != 'shared') = ?", [int(self.private)]))
+        if self.since is not None:
+            terms.append(("created >= ?", [self.since]))
+        if self.until is not None:
+            terms.append(("created < ?", [self.until]))
+        if self.contested:
+            terms.append(("contested", []))
+        if self.now is not None:
+            terms.append(("(expires IS NULL OR expires > ?)", [self.now]))
+        if self.entity is not None:
+            terms.append(("id IN (SELECT memory FROM entities WHERE name = ?)", [self.entity]))
+        if self.ids is not None:
+            terms.append((f"id IN ({','.join('?' * len(self.ids))})", list(self.ids)))
+        terms += [("kind != ?", [kind]) for kind in self.without_kinds]
+        has_tag = "id IN (SELECT memory FROM tags WHERE tag = ?)"
+        terms += [(has_tag, [tag]) for tag in self.tags]
+        where = "WHERE " + " AND ".join(term for term, _ in terms)
+        args = [arg for _, values in terms for arg in values]
+        if counting:
+            return where, args
+        limit = "" if self.limit is None else f" LIMIT {int(self.limit)}"
+        return f"{where} ORDER BY {self.order}{limit}", args
+
+
+def row_of(memory: Memory, changed: int) -> tuple[Any, ...]:
+    """Return the row of a memory in the `memories` table."""
+    return (
+        memory.id,
+        memory.created,
+        memory.updated,
+        memory.kind,
+        memory.importance.rank,
+        memory.author,
+        memory.journal.value,
+        memory.scope.value,
+        memory.branch,
+        int(memory.forgotten),
+        int(bool(memory.contested)),
+        memory.expires,
+        changed,
+        json.dumps(asdict(memory), ensure_ascii=False, separators=(",", ":")),
+    )
+
+
+def memory_from(body: str) -> Memory:
+    """Read a memory back from its row."""
+    fields: Mapping[str, Any] = json.loads(body)
+    return Memory(
+        **{
+            **fields,
+            "importance": Importance(fields["importance"]),
+            "journal": JournalName(fields["journal"]),
+            "scope": Scope(fields["scope"]),
+            "tags": tuple(fields["tags"]),
+            "links": tuple(Link(**link) for link in fields["links"]),
+            "notes": tuple(Note(**note) for note in fields["notes"]),
+            "contested": tuple(Alternative(**side) for side in fields["contested"]),
+            "heads": tuple(fields["heads"]),
+        }
+    )

@@ -1,0 +1,175 @@
+"""The cached session-start answer: what `sync --start` prints while nothing has changed.
+
+This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
+no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
+commit, the tips of the journals, the settings (git's files, the environment, `.gitmem.yml`) and the
+Markdown files, which are an inbox. A stamp that differs, or anything out of the ordinary (a
+``GIT_DIR``, a reftable), and the long way is taken. An answer that could be stale is never given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+NAME = "start.json"
+FORMAT = 1
+_ENVIRONMENT = ("GITMEM_", "GIT_", "XDG_")
+_HOMES = ("HOME", "USER")
+
+
+class Unusual(Exception):
+    """Something this short way does not handle."""
+
+
+def locate(start: str) -> tuple[str, str, str]:
+    """Return (worktree, git dir, common dir) of the repository around `start`.
+
+    Raises:
+        Unusual: there is none, or only git can tell.
+    """
+    if any(name in os.environ for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE")):
+        raise Unusual
+    top = os.path.abspath(start)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        top, below = os.path.dirname(top), top
+        if top == below:
+            raise Unusual
+    git_dir = os.path.join(top, ".git")
+    if os.path.isfile(git_dir):  # a linked worktree or a submodule
+        pointer = _read(git_dir)
+        if not pointer.startswith("gitdir: "):
+            raise Unusual
+        git_dir = os.path.normpath(os.path.join(top, pointer[8:]))
+    common = _read(os.path.join(git_dir, "commondir"))
+    common_dir = os.path.normpath(os.path.join(git_dir, common)) if common else git_dir
+    return top, git_dir, common_dir
+
+
+def stamp(start: str, config_files: list[str], user_dir: str) -> list[object]:
+    """Return all that the answer depends on, as plain values.
+
+    `config_files` are the files git read its settings from, `user_dir` is the user's journal.
+
+    Raises:
+        Unusual: it cannot be told without git.
+    """
+    top, git_dir, common_dir = locate(start)
+    if os.path.exists(os.path.join(common_dir, "reftable")):
+        raise Unusual
+    head = _read(os.path.join(git_dir, "HEAD"))
+    private = os.path.join(common_dir, "gitmem", "private.git")
+    files = [
+        *config_files,
+        *_standard_config(git_dir, common_dir),
+        os.path.join(top, ".gitmem.yml"),
+        os.path.join(common_dir, "gitmem", "init.json"),
+        *_markdown(top),
+    ]
+    environment = sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith(_ENVIRONMENT) or name in _HOMES
+    )
+    return [
+        FORMAT,
+        top,
+        head,
+        _ref(common_dir, head[5:]) if head.startswith("ref: ") else "",
+        _ref(common_dir, "refs/notes/gitmem/shared"),
+        _ref(common_dir, "refs/gitmem/kept/shared"),
+        _ref(private, "refs/notes/gitmem/private"),
+        _ref(user_dir, "refs/notes/gitmem/user"),
+        [_stat(path) for path in files],
+        [list(pair) for pair in environment],
+    ]
+
+
+def load(start: str) -> dict[str, object] | None:
+    """Return the kept answer (``markdown``, ``compact``, ``counts``) if it still holds."""
+    try:
+        _, git_dir, _ = locate(start)
+        path = os.path.join(git_dir, "gitmem", NAME)
+        if os.stat(path).st_uid != os.geteuid():
+            return None
+        kept = json.loads(_read(path) or "{}")
+        if kept.get("expires") and float(kept["expires"]) <= time.time():
+            return None
+        fresh = stamp(start, kept["config_files"], kept["user_dir"])
+        answer: dict[str, object] = kept["answer"]
+        return answer if kept["stamp"] == json.loads(json.dumps(fresh)) else None
+    except (Unusual, OSError, ValueError, LookupError, TypeError):
+        return None  # no answer kept, or a damaged one: the long way makes it anew
+
+
+def save(
+    start: str,
+    stamped: list[object],
+    config_files: list[str],
+    user_dir: str,
+    answer: dict[str, object],
+    expires: float | None,
+) -> None:
+    """Keep an answer beside the stamp taken before it was made; it matters little if that fails."""
+    kept = {
+        "stamp": stamped,
+        "config_files": config_files,
+        "user_dir": user_dir,
+        "answer": answer,
+        "expires": expires,
+    }
+    try:
+        _, git_dir, _ = locate(start)
+        folder = os.path.join(git_dir, "gitmem")
+        temporary = os.path.join(folder, f"{NAME}.{os.getpid()}")
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(kept, file)
+        os.replace(temporary, os.path.join(folder, NAME))
+    except (Unusual, OSError):
+        return
+
+
+def _standard_config(git_dir: str, common_dir: str) -> list[str]:
+    """Where a settings file could appear that was not there when the answer was made."""
+    home = os.path.expanduser("~")
+    config_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return [
+        os.path.join(common_dir, "config"),
+        os.path.join(git_dir, "config.worktree"),
+        os.path.join(home, ".gitconfig"),
+        os.path.join(config_home, "git", "config"),
+        "/etc/gitconfig",
+    ]
+
+
+def _markdown(top: str) -> list[str]:
+    folder = os.path.join(top, "memory")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        names = []
+    daily = [os.path.join(folder, name) for name in names if name.endswith(".md")]
+    return [os.path.join(top, "MEMORY.md"), folder, *daily]
+
+
+def _ref(repository: str, name: str) -> list[object]:
+    """Return a ref's loose value, or where its packed one would be."""
+    loose = _read(os.path.join(repository, name))
+    return [loose] if loose else _stat(os.path.join(repository, "packed-refs"))
+
+
+def _stat(path: str) -> list[object]:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return [path]
+    return [path, found.st_mtime_ns, found.st_size, found.st_ino]
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""

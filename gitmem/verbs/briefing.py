@@ -1,0 +1,112 @@
+"""The session-start briefing: what matters most, within a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gitmem.model import Importance, Memory
+from gitmem.search.catalog import Catalog
+from gitmem.search.rows import Filter
+from gitmem.text.budget import tokens
+
+TOPIC = "topic:"
+"""Prefix of the tags that group memories by topic."""
+
+WORKING_KINDS = ("context", "episode")
+"""Kinds about a session, not about the project: not long-term memory."""
+
+_READ = 50
+"""How many memories of one importance are looked at; the budget holds fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What a session begins with: Markdown for the agent, the compact JSON, and counts."""
+
+    markdown: str
+    compact: Mapping[str, Any]
+    counts: Mapping[str, int]
+
+
+def compose(
+    catalog: Catalog,
+    branch: str | None,
+    now: str,
+    budget: int,
+    context: str,
+    notices: Sequence[str],
+    short: Callable[[str], str],
+) -> Briefing:
+    """Compose the briefing as of `now` (an event time), of at most `budget` tokens."""
+    alive = Filter(now=now)
+    counts = {"memories": catalog.count(alive), "contested": catalog.count(Filter(now=now, contested=True))}
+    topics = topics_of(catalog.tag_counts(alive))
+    critical = _of(catalog, Importance.CRITICAL, now)
+    high = _of(catalog, Importance.HIGH, now)
+    recent = catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5))
+    episodes = catalog.select(Filter(now=now, kind="episode", limit=1))
+    shown = {memory.id for memory in (*critical, *high)}
+    sections = (
+        ("Critical", [_line(memory, short) for memory in critical]),
+        ("High", [_line(memory, short) for memory in high]),
+        ("Working memory", context.strip().split("\n") if context.strip() else []),
+        ("Last session", [_line(memory, short) for memory in episodes]),
+        ("Latest", [_line(memory, short) for memory in recent if memory.id not in shown]),
+        ("Topics", [", ".join(f"{name} {count}" for name, count in topics.items())] if topics else []),
+        ("To look at", [f"- {notice}" for notice in notices]),
+    )
+    head = f"# Memory of this repository: {counts['memories']} memories, branch {branch or '(detached)'}"
+    compact = {
+        "b": branch or "HEAD",
+        "t": topics,
+        "c": [{"id": short(m.id), "s": m.summary, "t": m.kind} for m in critical[:3]],
+        "n": counts["memories"],
+        "h": [{"id": short(m.id), "s": m.summary} for m in high[:2]],
+    }
+    return Briefing("\n".join(_fit(head, sections, budget)), compact, counts)
+
+
+def topics_of(tags: Mapping[str, int], most: int = 8) -> dict[str, int]:
+    """Return the most used topics; ``topic:NAME`` and a plain tag NAME are one."""
+    topics: dict[str, int] = {}
+    for tag, count in tags.items():
+        name = tag.removeprefix(TOPIC)
+        topics[name] = topics.get(name, 0) + count
+    return dict(sorted(topics.items(), key=lambda item: (-item[1], item[0]))[:most])
+
+
+def _of(catalog: Catalog, importance: Importance, now: str) -> list[Memory]:
+    return catalog.select(
+        Filter(now=now, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
+    )
+
+
+def _line(memory: Memory, short: Callable[[str], str]) -> str:
+    tags = "".join(f" #{tag}" for tag in memory.tags)
+    contested = " (contested)" if memory.contested else ""
+    return f"- {short(memory.id)} **{memory.kind}** {memory.summary}{tags}{contested}"
+
+
+def _fit(
+    head: str, sections: Sequence[tuple[str, Sequence[str]]], budget: int
+) -> Iterator[str]:
+    """Yield lines while the budget lasts; what is left out is said at the end."""
+    foot = "`gitmem search WORDS` finds more; `gitmem show ID` tells all."
+    left = budget - tokens(head) - tokens(foot) - 10
+    omitted = 0
+    yield head
+    for title, lines in sections:
+        opened = False
+        for line in lines:
+            cost = tokens(line) + 1 + (0 if opened else tokens(title) + 4)
+            if cost > left:
+                omitted += 1
+                continue
+            if not opened:
+                yield from ("", f"## {title}", "")
+                opened = True
+            yield line
+            left -= cost
+    yield from ("", foot + (f" {omitted} more lines did not fit." if omitted else ""))

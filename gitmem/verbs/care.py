@@ -1,0 +1,156 @@
+"""Looking after the memory: status, stats, and the doctor who finds and mends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from gitmem.errors import NoIdentity
+from gitmem.journal import clock
+from gitmem.journal.git import Git
+from gitmem.journal.journals import Journal, Journals
+from gitmem.search.catalog import Catalog
+from gitmem.search.rows import Filter
+
+Level = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How things stand here, in plain values."""
+
+    branch: str | None
+    initialised: bool
+    mirrored: Sequence[str]
+    memories: int
+    forgotten: int
+    contested: int
+    expired: int
+    journals: Mapping[str, int]
+    held: Sequence[str]
+    indexed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of living memories by their fields, and of the events behind them."""
+
+    memories: int
+    events: int
+    by_kind: Mapping[str, int]
+    by_importance: Mapping[str, int]
+    by_author: Mapping[str, int]
+    by_branch: Mapping[str, int]
+    by_month: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing the doctor found: how bad, what, and what to do."""
+
+    level: Level
+    code: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the doctor found, and what was mended on request."""
+
+    findings: Sequence[Finding]
+    repaired: Sequence[str]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is wrong; what is merely worth knowing does not count."""
+        return all(finding.level == "info" for finding in self.findings)
+
+
+def stats(catalog: Catalog, now: str) -> Stats:
+    """Count the living memories."""
+    alive = Filter(now=now)
+    names = ("critical", "high", "normal", "low")
+    ranks = catalog.counts("importance", alive)
+    return Stats(
+        memories=catalog.count(alive),
+        events=catalog.event_count(),
+        by_kind=catalog.counts("kind", alive),
+        by_importance={name: ranks.get(str(rank), 0) for rank, name in enumerate(names)},
+        by_author=catalog.counts("author", alive),
+        by_branch=catalog.counts("coalesce(branch, '(none)')", alive),
+        by_month=dict(sorted(catalog.counts("substr(created, 1, 7)", alive).items())),
+    )
+
+
+def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> Iterator[Finding]:
+    """Yield what is wrong, or worth knowing, about the journals and what is derived from them."""
+    anomalies = catalog.anomalies(clock.horizon(now))
+    for name, (level, message, hint) in _ANOMALIES.items():
+        if anomalies[name]:
+            yield Finding(level, name, message.format(n=anomalies[name]), hint)
+    for journal in journals:
+        if not journal.settled:
+            yield Finding(
+                "warning", "vanished", f"'{journal.notes.name}' moved without gitmem",
+                "'gitmem doctor --repair' brings back lines that it lost",
+            )  # fmt: skip
+    if trouble := catalog.check():
+        yield Finding("error", "catalog", f"the catalog is damaged: {trouble}", "gitmem reindex")
+    yield from _settings(git)
+
+
+_ANOMALIES: Mapping[str, tuple[Level, str, str]] = {
+    "broken": ("warning", "{n} lines in the notes are no events; they are kept and skipped",
+               "somebody edited a note by hand? 'git log -p' of the notes ref shows it"),
+    "later": ("info", "{n} lines were written by a later gitmem; they are kept and skipped",
+              "upgrade gitmem to read them"),
+    "orphaned": ("warning", "events of {n} memories are here without the memory itself",
+                 "'gitmem doctor --repair' looks for it in the history of the journal"),
+    "incredible": ("warning", "{n} events are dated more than a day ahead",
+                   "somebody's clock was wrong; they do not advance ours"),
+}  # fmt: skip
+
+
+def _settings(git: Git) -> Iterator[Finding]:
+    try:
+        git.identity()
+    except NoIdentity as error:
+        yield Finding("warning", error.code, error.message, error.hint)
+    mode = git.config().get("notes.rewritemode", ["concatenate"])[-1]
+    if mode not in ("concatenate", "cat_sort_uniq"):
+        yield Finding(
+            "warning", "rewrite-mode", f"notes.rewriteMode is '{mode}': an amend may drop notes",
+            "git config --unset notes.rewriteMode",
+        )  # fmt: skip
+
+
+def repair(journals: Journals, author: str, now: datetime) -> list[str]:
+    """Bring back every line that the history of a journal holds and its tip lacks; say how many."""
+    at = int(now.timestamp())
+    said = []
+    for journal in journals:
+        restored = journal.settle(author, at) + _restore(journal, author, at)
+        if restored:
+            said.append(f"brought {restored} vanished lines back into '{journal.notes.name}'")
+    return said
+
+
+def _restore(journal: Journal, author: str, at: int) -> int:
+    tip = journal.notes.tip()
+    if tip is None:
+        return 0
+    present = set(journal.notes.read(tip))
+    lost: dict[str, dict[bytes, None]] = {}
+    for commit in journal.git.walk(tip):
+        parent = commit.parents[0] if commit.parents else None
+        for anchor, line in journal.notes.added(parent, commit.oid):
+            if (anchor, line) not in present:
+                lost.setdefault(anchor, {})[line] = None
+    if not lost:
+        return 0
+    additions = {anchor: list(lines) for anchor, lines in lost.items()}
+    done = journal.append(additions, "restore lines that had vanished", author, at)
+    return len(done.lines) if done else 0

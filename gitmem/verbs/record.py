@@ -1,0 +1,126 @@
+"""From a verb to the journal: drafts become events, events one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gitmem.journal import clock
+from gitmem.journal.codec import Event, encode, printable_name
+from gitmem.journal.git import Git
+from gitmem.journal.journals import Journal, Journals, Place
+from gitmem.model import JournalName, Memory, Scope, first_line
+from gitmem.search.catalog import Catalog
+
+PACK_EVERY = 500
+
+EMPTY_TREE = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event to be: its op, the memory it is about (None: a new one) and its own fields.
+
+    `base` are the latest events its writer saw, where they are not the memory's heads as of now: who
+    edits a file saw what the file showed.
+    """
+
+    op: str
+    memory: Memory | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    journal: JournalName = JournalName.SHARED
+    base: Sequence[str] = ()
+
+    @property
+    def target(self) -> JournalName:
+        """The journal it goes to: the memory's own, where there is one."""
+        return self.memory.journal if self.memory else self.journal
+
+
+class Recorder:
+    """Writes drafts as events: stamps them, anchors them, appends them and tells the catalog."""
+
+    def __init__(
+        self, git: Git, journals: Journals, catalog: Catalog, now: Callable[[], datetime]
+    ) -> None:
+        self._git = git
+        self._journals = journals
+        self._catalog = catalog
+        self._now = now
+        self._latest: str | None = None
+
+    def record(self, drafts: Sequence[Draft], message: str) -> list[Event]:
+        """Write drafts, one commit for each journal they go to, and return their events.
+
+        Raises:
+            NoIdentity: git knows no author; nothing was written.
+        """
+        author = self._git.identity()
+        self._latest = self._catalog.latest_at(clock.horizon(self._now()))
+        events: list[Event] = []
+        heads: dict[str, list[str]] = {}
+        for draft in drafts:
+            event = encode(self._fields(draft, author, heads))
+            if draft.memory:
+                heads[draft.memory.id] = [event.id]
+            events.append(event)
+        for name in dict.fromkeys(draft.target for draft in drafts):
+            pairs = zip(drafts, events, strict=True)
+            mine = [event for draft, event in pairs if draft.target is name]
+            self._append(self._journals.writable(name), mine, message, author)
+        return events
+
+    def pack(self, now: bool = False) -> bool:
+        """Pack the journals' loose objects: `now`, or when `PACK_EVERY` events have come."""
+        if not now and self._catalog.latest_row() % PACK_EVERY:
+            return False
+        least = 1 if now else PACK_EVERY
+        return any([journal.pack(least) for journal in self._journals])
+
+    def _fields(
+        self, draft: Draft, author: str, heads: Mapping[str, list[str]]
+    ) -> dict[str, Any]:
+        self._latest = clock.next_at(self._now(), self._latest)
+        branch = self._git.head().branch
+        fields: dict[str, Any] = {
+            "at": self._latest,
+            "branch": printable_name(branch) if branch else None,
+            "by": printable_name(author),
+            "op": draft.op,
+            **draft.fields,
+        }
+        if draft.memory:
+            fields["memory"] = draft.memory.id
+            fields["base"] = heads.get(draft.memory.id) or list(draft.base or draft.memory.heads)
+            if draft.memory.scope is Scope.REPO:
+                fields["scope"] = "repo"
+        return fields
+
+    def _append(
+        self, journal: Journal, events: Sequence[Event], message: str, author: str
+    ) -> None:
+        anchor = self._anchor(journal, events[0].at)
+        old = self._catalog.tips()
+        at = int(self._now().timestamp())
+        done = journal.append({anchor: [e.line for e in events]}, _subject(message), author, at)
+        if done is None:
+            return
+        places = [Place(journal.name, anchor, line) for _, line in done.lines]
+        others = {name: tip for name, tip in old.items() if name != journal.name}
+        before = others | ({journal.name.value: done.old} if done.old else {})
+        self._catalog.add(before, others | {journal.name.value: done.new}, places)
+
+    def _anchor(self, journal: Journal, at: str) -> str:
+        if journal.name is JournalName.USER:
+            return journal.git.write_blob(f"gitmem {at[:7]}".encode())
+        return self._git.head().commit or EMPTY_TREE[self._git.layout.object_format]
+
+
+def _subject(message: str) -> str:
+    line = first_line(message, 72)
+    return "".join(char if char.isprintable() else " " for char in line)

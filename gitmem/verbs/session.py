@@ -1,0 +1,178 @@
+"""A session's bracket, and the mirror that every verb keeps up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gitmem import startup
+from gitmem.config import Settings
+from gitmem.journal import clock
+from gitmem.journal.codec import printable_name
+from gitmem.journal.git import Git
+from gitmem.mirror.mirror import Mirror
+from gitmem.model import Memory
+from gitmem.search.catalog import Catalog
+from gitmem.search.rows import Filter
+from gitmem.verbs.briefing import Briefing, compose
+from gitmem.verbs.inbox import CatalogView, Inbox
+from gitmem.verbs.record import Recorder
+from gitmem.verbs.setup import read_record
+
+
+@dataclass(frozen=True, slots=True)
+class SyncEnd:
+    """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed."""
+
+    episode: Memory | None
+    indexed: int
+    packed: bool
+
+
+class Session:
+    """What lies between the reader and the journal: mirror, inbox, working memory, briefing.
+
+    Without `init` there is no mirror: nothing is written into a working tree that nobody set up.
+    `written` are the files that were rendered last.
+    """
+
+    def __init__(
+        self,
+        start: Path,
+        git: Git,
+        settings: Settings,
+        folder: Path,
+        user_journal: Path,
+        catalog: Catalog,
+        recorder: Recorder,
+        now: Callable[[], datetime],
+        short: Callable[[str], str],
+    ) -> None:
+        self._start = start
+        self._git = git
+        self._settings = settings
+        self._folder = folder
+        self._user_journal = user_journal
+        self._catalog = catalog
+        self._recorder = recorder
+        self._now = now
+        self._short = short
+        self._inbox: Inbox | None = None
+        self._track = False
+        self.written: Sequence[str] = ()
+        self.open_mirror()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the files had that could not be read or written."""
+        return self._inbox.warnings if self._inbox else ()
+
+    def open_mirror(self) -> None:
+        """Open the mirror, if `init` was run here."""
+        record = read_record(self._folder)
+        workdir = self._git.layout.workdir
+        if record and record.mirrored and workdir and self._settings["gitmem.mirror"]:
+            self._track = record.track
+            state = self._git.layout.git_dir / "gitmem" / "mirror"
+            mirror = Mirror(workdir, state, record.mirrored)
+            self._inbox = Inbox(mirror, self._catalog, self._recorder)
+
+    @contextmanager
+    def around(self, always: bool = False) -> Iterator[None]:
+        """Take hand edits in before what is written inside, and show all of it afterwards.
+
+        Files that are committed are rendered only if `always`: at the session's ends.
+        """
+        if self._inbox is None:
+            yield
+            return
+        with self._inbox.locked() as mine:
+            taken = self._inbox.take_in(self._view()) if mine else []
+            try:
+                yield
+            finally:  # an edit that was recorded must be rendered, or it would be read again
+                if mine and (taken or always or not self._track):
+                    self.written = self._inbox.render(self._view())
+
+    def remove_mirror(self) -> list[str]:
+        """Take hand edits in, then take gitmem's text out of the files; returns their paths."""
+        if self._inbox is None:
+            return []
+        with self._inbox.locked():
+            self._inbox.take_in(self._view())
+            return self._inbox.remove()
+
+    def accept(self) -> list[str]:
+        """Record held edits too, and return the ids of the memories they touch."""
+        if self._inbox is None:
+            return []
+        with self._inbox.locked():
+            touched = self._inbox.take_in(self._view(), accept=True)
+            self._inbox.render(self._view())
+        return touched
+
+    @property
+    def held(self) -> Sequence[str]:
+        """The hand edits that wait for `sync --accept`, a line each, as last read."""
+        return self._inbox.held if self._inbox else ()
+
+    def context(self) -> Memory | None:
+        """Return the working memory of this branch."""
+        branch = self._git.head().branch
+        name = printable_name(branch) if branch else None
+        kept = self._catalog.select(Filter(kind="context", private=True))
+        return next((memory for memory in kept if memory.branch == name), None)
+
+    def start(self, fresh: Callable[[], None]) -> Briefing:
+        """Brief the reader, and keep the answer for as long as nothing changes."""
+        before = self._stamp()
+        fresh()
+        with self.around():
+            pass
+        briefing = self._brief(self.held)
+        if before is not None and before == self._stamp():
+            self._keep(before, briefing)
+        return briefing
+
+    def _brief(self, held: Sequence[str]) -> Briefing:
+        context = self.context()
+        branch = self._git.head().branch
+        return compose(
+            self._catalog,
+            printable_name(branch) if branch else None,
+            clock.format_at(self._now()),
+            self._settings["gitmem.budget"],
+            context.body if context else "",
+            held,
+            self._short,
+        )
+
+    def _view(self) -> CatalogView:
+        now = clock.format_at(self._now())
+        return CatalogView(
+            self._catalog, self._git, now, not self._track, self._short, self.context
+        )
+
+    def _stamp(self) -> list[object] | None:
+        try:
+            return startup.stamp(str(self._start), self._config_files(), str(self._user_journal))
+        except startup.Unusual:
+            return None
+
+    def _config_files(self) -> list[str]:
+        return [str(path) for path in self._git.config_origins()]
+
+    def _keep(self, stamped: list[object], briefing: Briefing) -> None:
+        now = clock.format_at(self._now())
+        expiry = self._catalog.next_expiry(now)
+        startup.save(
+            str(self._start),
+            stamped,
+            self._config_files(),
+            str(self._user_journal),
+            {"markdown": briefing.markdown, "compact": dict(briefing.compact)},
+            clock.parse_at(expiry).timestamp() if expiry else None,
+        )

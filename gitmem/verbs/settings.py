@@ -1,0 +1,48 @@
+"""Settings read from where they live: the environment, git config, `.gitmem.yml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gitmem.config import TEAM_FILE, Settings
+from gitmem.journal.git import Git
+
+LARGEST = 64 * 1024
+"""A team file is a page; whatever is larger is not one."""
+
+
+def load_settings(git: Git, environ: Mapping[str, str]) -> Settings:
+    """Resolve every setting; what cannot be used of the team's file is a warning."""
+    team, trouble = _team(git.layout.workdir)
+    settings = Settings(environ, git.config(), team)
+    settings.warnings[:0] = [trouble] if trouble else []
+    return settings
+
+
+def _team(workdir: Path | None) -> tuple[Mapping[str, Any], str]:
+    path = workdir / TEAM_FILE if workdir else None
+    if path is None or path.is_symlink() or not path.is_file():
+        return {}, ""
+    import yaml  # 30 ms, for the few repositories that have the file
+
+    try:
+        if path.stat().st_size > LARGEST:
+            return {}, f"{TEAM_FILE} is larger than {LARGEST:,} bytes and is ignored"
+        found = yaml.safe_load(path.read_bytes())
+    except (OSError, yaml.YAMLError, RecursionError, ValueError) as error:
+        reason = str(error).split("\n", 1)[0]
+        return {}, f"{TEAM_FILE} cannot be read and is ignored: {reason}"
+    if found is None or isinstance(found, dict):
+        return found or {}, ""
+    return {}, f"{TEAM_FILE} holds no settings and is ignored"
+
+
+def user_journal(settings: Settings) -> Path:
+    """Return where the user's own journal is."""
+    if folder := settings["gitmem.userDir"]:
+        return Path(folder).expanduser() / "user.git"
+    from platformdirs import user_data_dir
+
+    return Path(user_data_dir("gitmem", appauthor=False)) / "user.git"

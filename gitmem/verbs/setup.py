@@ -1,0 +1,183 @@
+"""`init` and `deinit`: what gitmem changes in a repository, written down so that it can be undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from gitmem.errors import NotARepository, Unavailable
+from gitmem.journal.git import Git
+
+RECORD = "init.json"
+PATHS = ("MEMORY.md", "memory")
+DERIVED = ("catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json")
+"""What is made anew when it is missing; the private journal, in the same folder, is not."""
+
+REWRITE = ("notes.rewriteRef", "refs/notes/gitmem/*")
+_HEADER = "# gitmem: a mirror of the memories in git notes"
+_PATTERNS = {"MEMORY.md": "/MEMORY.md", "memory": "/memory/"}
+
+
+@dataclass(slots=True)
+class Initialised:
+    """What `init` did here: settings it added, lines it added to files, the paths it mirrors to."""
+
+    mirrored: list[str] = field(default_factory=list)
+    config: list[tuple[str, str]] = field(default_factory=list)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    track: bool = False
+
+
+def read_record(folder: Path) -> Initialised | None:
+    """Return what `init` recorded under `folder`, or None where it was never run."""
+    try:
+        found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        found["config"] = [(key, value) for key, value in found["config"]]
+        return Initialised(**found)
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError):  # torn by a full disk: nothing that init did is known
+        return Initialised()
+
+
+def initialise(git: Git, folder: Path, track: bool) -> list[str]:
+    """Set the repository up and return a line for each change; running it again changes nothing.
+
+    Raises:
+        NotARepository: it is bare, so that there is nowhere to mirror to.
+    """
+    if git.layout.workdir is None:
+        raise NotARepository(
+            "a bare repository has no working tree to show memories in",
+            "its memories can be read and written without 'init'",
+        )
+    record = read_record(folder)
+    said = [] if record else [f"memories are kept in git notes: {REWRITE[1].replace('*', 'shared')}"]
+    record = record or Initialised()
+    said += _follow_rewrites(git, record)
+    said += _track(git, record) if track else _exclude(git, record)
+    _write(folder / RECORD, json.dumps(asdict(record), indent=1))
+    return said
+
+
+def deinitialise(git: Git, folder: Path) -> list[str]:
+    """Undo what `initialise` recorded, unless somebody else changed it since."""
+    record = read_record(folder)
+    if record is None:
+        return []
+    said = []
+    for key, value in record.config:
+        if value in git.config().get(key.lower(), ()):
+            git.config_unset(key, value)
+            said.append(f"git config: removed {key} = {value}")
+    for name, lines in record.lines.items():
+        if _remove_lines(Path(name), lines):
+            said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:] or lines)}")
+    (folder / RECORD).unlink(missing_ok=True)
+    for derived in (*(folder / name for name in DERIVED), git.layout.git_dir / "gitmem" / "mirror"):
+        _remove(derived)
+    return said
+
+
+def _follow_rewrites(git: Git, record: Initialised) -> list[str]:
+    """Let notes follow amended and rebased commits; added, never in place of somebody's own value."""
+    key, value = REWRITE
+    if value in git.config().get(key.lower(), ()):
+        return []
+    git.config_add(key, value)
+    record.config.append((key, value))
+    return [f"git config: added {key} = {value} (memories follow amended and rebased commits)"]
+
+
+def _exclude(git: Git, record: Initialised) -> list[str]:
+    """List the mirror in .git/info/exclude; a path tracked on any ref would be overwritten by a checkout."""
+    said = []
+    free = [path for path in PATHS if path in record.mirrored or not git.tracked(path)]
+    said += [
+        f"{path} is tracked here and is left alone ('gitmem init --track' mirrors into it)"
+        for path in PATHS if path not in free
+    ]  # fmt: skip
+    new = [path for path in free if path not in record.mirrored]
+    if new:
+        exclude = git.layout.common_dir / "info" / "exclude"
+        _add_lines(exclude, [_HEADER, *(_PATTERNS[path] for path in new)], record)
+        said.append(f"{_shown(git, exclude)}: added {' '.join(_PATTERNS[path] for path in new)}")
+    record.mirrored = free
+    return said
+
+
+def _track(git: Git, record: Initialised) -> list[str]:
+    """Leave the mirror to be committed, out of reach of prettier."""
+    said = []
+    for name, lines in list(record.lines.items()):
+        if Path(name).name == "exclude" and _remove_lines(Path(name), lines):
+            del record.lines[name]
+            said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:])}")
+    assert git.layout.workdir is not None
+    ignore = git.layout.workdir / ".prettierignore"
+    if ignore.is_file() and not ignore.is_symlink() and str(ignore) not in record.lines:
+        _add_lines(ignore, [_PATTERNS[path] for path in PATHS], record)
+        said.append(f".prettierignore: added {' '.join(_PATTERNS.values())}")
+    if not record.track:
+        git.config_set("gitmem.track", "true")
+        record.config.append(("gitmem.track", "true"))
+        said.append("git config: set gitmem.track = true (commit MEMORY.md and memory/)")
+    record.track, record.mirrored = True, list(PATHS)
+    return said
+
+
+def _shown(git: Git, path: Path) -> str:
+    top = git.layout.workdir or git.layout.common_dir
+    return os.path.relpath(path, top)
+
+
+def _add_lines(path: Path, lines: Iterable[str], record: Initialised) -> None:
+    lines = list(lines)
+    old = _read(path)
+    gap = b"" if not old or old.endswith(b"\n") else b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write(path, (old + gap).decode("utf-8", "surrogateescape") + "".join(f"{x}\n" for x in lines))
+    record.lines[str(path)] = record.lines.get(str(path), []) + lines
+
+
+def _remove_lines(path: Path, lines: Iterable[str]) -> bool:
+    """Remove the last occurrence of each line; false if none was there any more."""
+    content = _read(path).decode("utf-8", "surrogateescape").split("\n")
+    before = len(content)
+    for line in lines:
+        if line in content:
+            del content[len(content) - 1 - content[::-1].index(line)]
+    if len(content) < before:
+        _write(path, "\n".join(content))
+    return len(content) < before
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file beside its place and rename it, so that a crash leaves the old one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o777)
+        temporary.replace(path)
+    except OSError as error:
+        raise Unavailable(f"cannot write '{path}': {error.strerror}", "check its permissions") from None

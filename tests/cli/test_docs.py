@@ -1,0 +1,96 @@
+"""docs/cli.md and docs/settings.md say what the program does, and their examples run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from gitmem.cli.main import MODULES, cli
+from gitmem.cli.verb import Verb
+from gitmem.config import SETTINGS
+from tests.cli.conftest import Gitmem, invoke
+
+ROOT = Path(__file__).parents[2]
+SETTING_UP = ("init", "deinit", "completion", "model")
+
+
+def command(name: str) -> Verb:
+    found = cli.get_command(click.Context(cli), name)
+    assert isinstance(found, Verb)
+    return found
+
+
+def test_every_command_is_documented_and_every_documented_command_exists() -> None:
+    page = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    assert re.findall(r"^### gitmem (\S+)$", page, re.MULTILINE) == list(MODULES)
+
+
+def test_every_setting_is_documented() -> None:
+    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    for setting in SETTINGS:
+        assert f"`{setting.key}`" in page
+        assert f"`{setting.variable}`" in page
+
+
+def test_the_pages_are_up_to_date(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/docs", "--check"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_check_finds_a_page_that_is_out_of_date(tmp_path: Path) -> None:
+    for name in ("gitmem", "scripts", "docs"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "scripts/docs").write_text((ROOT / "scripts/docs").read_text())
+    run = [sys.executable, tmp_path / "scripts/docs"]
+    (tmp_path / "gitmem").rmdir()
+    (tmp_path / "gitmem").symlink_to(ROOT / "gitmem")
+    done = subprocess.run([*run, "--check"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "docs/cli.md is out of date: run scripts/docs" in done.stderr
+    assert not list((tmp_path / "docs").iterdir()), "--check writes nothing"
+    subprocess.run(run, check=True, capture_output=True)
+    assert subprocess.run([*run, "--check"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_command_has_help_with_examples(name: str) -> None:
+    result = invoke(name, "--help")
+    assert result.exit_code == 0
+    assert f"Usage: gitmem {name}" in result.stdout
+    assert command(name).examples
+    for example in command(name).examples:
+        assert f"  {example}\n" in result.stdout
+        assert f"gitmem {name}" in example
+    assert "--json" in result.stdout
+    assert "-C, --repo DIR" in result.stdout
+
+
+def test_the_first_line_of_each_help_fits_the_overview() -> None:
+    overview = invoke("--help").stdout
+    assert "..." not in overview.split("Set up:")[1]
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP])
+def test_the_examples_run(
+    name: str, gitmem: Gitmem, remember: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    other = remember("The pool is in src/db.py", "-t", "topic:storage")
+    for example in command(name).examples:
+        one = remember("Use PostgreSQL", "-t", "database")
+        gitmem("link", one, "src/db.py")
+        if name == "restore":
+            gitmem("forget", one)
+        words = shlex.split(example.replace("1a2b3c4d", one).replace("5e6f7a8b", other))
+        words = words[words.index("gitmem") + 1 :]
+        words = words[: words.index(">")] if ">" in words else words
+        gitmem(*words, input="first\n" if "-" in words else None)

@@ -1,0 +1,111 @@
+"""Real processes for the tests: writers started one by one and let go all at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+BACKENDS = ("program", "libgit2")
+
+
+class Writer:
+    """One `tests.reliability.writer`, ready to write when constructed, in a process group of its own."""
+
+    def __init__(
+        self,
+        repo: Path,
+        name: str,
+        verb: str = "remember",
+        *,
+        backend: str = "program",
+        count: int = 0,
+        private: bool = False,
+    ) -> None:
+        job = {"repo": str(repo), "name": name, "verb": verb, "backend": backend,
+               "count": count, "private": private}  # fmt: skip
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "tests.reliability.writer", json.dumps(job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            cwd=repo,
+        )
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+        self._child.communicate()
+
+    def wait_until_ready(self) -> None:
+        """Return when it has opened the repository."""
+        assert self._child.stdout
+        first = self._child.stdout.readline()
+        if first != "ready\n":
+            raise AssertionError(f"{first}{self._child.communicate()[1]}")
+
+    def go(self) -> None:
+        """Let it write."""
+        assert self._child.stdin
+        self._child.stdin.write("go\n")
+        self._child.stdin.flush()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._child.poll() is None
+
+    def kill(self) -> None:
+        """Kill it, and the git processes it started, as a power cut would."""
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended already
+            pass
+
+    def finish(self) -> list[list[str]]:
+        """Wait for its end and return the lines it said, as words; a last half line is left out."""
+        output, errors = self._child.communicate()
+        if "Traceback" in errors:
+            raise AssertionError(errors)
+        return [line.split(" ", 1) for line in output.split("\n")[:-1]]
+
+
+def race(repo: Path, writers: int, each: int, private: bool = False) -> list[str]:
+    """Let `writers` processes remember `each` texts at once, and return the ids they were given.
+
+    Half of them go by the git program, as the command line does, half by libgit2, as servers do.
+    """
+    with ExitStack() as stack:
+        racing = [
+            stack.enter_context(
+                Writer(repo, f"writer {number}", backend=BACKENDS[number % 2], count=each,
+                       private=private)  # fmt: skip
+            )
+            for number in range(writers)
+        ]
+        for writer in racing:
+            writer.wait_until_ready()
+        for writer in racing:
+            writer.go()
+        return stored([line for writer in racing for line in writer.finish()])
+
+
+def stored(said: Sequence[Sequence[str]]) -> list[str]:
+    """Return the ids that were acknowledged; failures and warnings are failures of the test."""
+    assert {words[0] for words in said} == {"stored"}, [w for w in said if w[0] != "stored"]
+    return [words[1] for words in said]
