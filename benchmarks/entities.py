@@ -40,7 +40,7 @@ def sentence(root: Path, label: dict[str, Any]) -> str:
         for key in label["pointer"].split("/")[1:]:
             value = value[int(key)] if isinstance(value, list) else value[key]
         text = value
-    text = text[label["start"] : label["end"]]
+    text = str(text)[label["start"] : label["end"]]
     if hashlib.sha256(text.encode()).hexdigest()[:12] != label["digest"]:
         raise ValueError(f"the text of '{label['file']}' is not the one that was labelled")
     return text
@@ -74,12 +74,14 @@ def _row(found: int, wanted: int, right: int) -> Row:
     return {"labels": wanted, "found": found, "precision": precision, "recall": recall, "f1": f1}
 
 
-def speed(extractor: EntityExtractor, texts: list[str], seconds: float = 3.0) -> float:
-    """Return how many texts a second `extract_all` does."""
-    done, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        done += sum(1 for _ in extractor.extract_all(texts))
-    return done / (time.perf_counter() - start)
+def speed(extractor: EntityExtractor, texts: list[str], rounds: int = 5) -> float:
+    """Return how many texts a second `extract_all` does, in the best of some rounds."""
+    best = 0.0
+    for _ in range(rounds):
+        start = time.perf_counter()
+        done = sum(1 for _ in extractor.extract_all(texts))
+        best = max(best, done / (time.perf_counter() - start))
+    return best
 
 
 def measure(data: Path) -> dict[str, Any]:
@@ -95,7 +97,8 @@ def measure(data: Path) -> dict[str, Any]:
         chosen = [n for n, label in enumerate(labels) if split in (label["split"], "all")]
         scores = score((found[n], labels[n]["entities"]) for n in chosen)
         result[split] = {"sentences": len(chosen), "scores": scores}
-    return result | {"load_seconds": loading, "texts_per_second": speed(extractor, texts)}
+    rate = speed(extractor, texts)
+    return result | {"load_seconds": loading, "texts_per_second": rate}
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -116,7 +119,9 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not (options.data / "transcripts").is_dir():
-        print(f"no transcripts under '{options.data}'; give the folder with --data", file=sys.stderr)
+        print(
+            f"no transcripts under '{options.data}'; give the folder with --data", file=sys.stderr
+        )
         return 2
     result = measure(options.data)
     print(json.dumps(result, indent=2)) if options.json else _print(result)

@@ -1,4 +1,4 @@
-"""The console script: an unchanged session start goes the short way, all else to the command line."""
+"""The console script: an unchanged session start goes the short way, all else to the CLI."""
 
 from __future__ import annotations
 
@@ -13,24 +13,39 @@ _SHORT = {
 
 def main() -> None:
     """Run gitmem; exits with its code."""
+    try:
+        if not _print(_kept_answer()):
+            from gitmem.cli.main import run as command_line
+
+            command_line()
+    except KeyboardInterrupt:  # before the command line was there to say so
+        sys.exit(130)
+
+
+def _kept_answer() -> object:
+    """Return the kept answer to this command line, None where there is none."""
     form = _SHORT.get(tuple(sys.argv[1:]))
-    if form and not (form == "markdown" and sys.stdout.isatty()):
-        from gitmem import startup
+    if not form or sys.stdout is None or (form == "markdown" and sys.stdout.isatty()):
+        return None
+    from gitmem import startup
 
-        answer = startup.load(".")
-        if answer is not None:
-            return _print(answer[form])
-    from gitmem.cli.main import run as command_line
-
-    command_line()
+    answer = startup.load(".")
+    return answer and answer[form]
 
 
-def _print(answer: object) -> None:
+def _print(answer: object) -> bool:
+    """Print an answer; false where there is none or it cannot be written: the long way tells."""
+    if answer is None:
+        return False
     import json
 
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    sys.stdout.buffer.write(text.rstrip("\n").encode("utf-8", "replace") + b"\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.buffer.write(text.rstrip("\n").encode("utf-8", "replace") + b"\n")
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

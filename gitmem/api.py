@@ -70,6 +70,7 @@ class Gitmem:
         now: Callable[[], datetime],
     ) -> None:
         self._now = now
+        self._warnings: list[str] = []
         self._git = open_repository(path, backend)
         self._settings: Settings = load_settings(self._git, environ)
         self._folder = self._git.layout.common_dir / "gitmem"
@@ -80,7 +81,7 @@ class Gitmem:
         self._engine = Engine(self._catalog, self._folder / "lexical")
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
-            self._recorder, now, self.short,
+            self._recorder, now, self.short, environ,
         )  # fmt: skip
 
     def __enter__(self) -> Gitmem:
@@ -103,7 +104,8 @@ class Gitmem:
     def warnings(self) -> list[str]:
         """What went wrong without stopping the work, a line each, once each."""
         parts = (self._settings, self._catalog, self._engine, self._session)
-        return list(dict.fromkeys(line for part in parts for line in part.warnings))
+        lines = [line for part in parts for line in part.warnings]
+        return list(dict.fromkeys([*lines, *self._warnings]))
 
     # -- setting up ---------------------------------------------------------------------------
 
@@ -160,13 +162,11 @@ class Gitmem:
         }
         journal = JournalName.PRIVATE if private else JournalName.SHARED
         journal = JournalName.USER if where is Scope.USER else journal
-        memory = self._write([Draft("remember", None, fields, journal)], "remember")
-        if not old:
-            return memory
-        links = [
-            Draft("link", memory, {"rel": "supersedes", "target": other.id}) for other in old
-        ]
-        return self._write(links, "link")
+        drafts = [Draft("remember", None, fields, journal)]
+        for other in old:
+            link = {"rel": "supersedes", "target": other.id, "scope": fields["scope"]}
+            drafts.append(Draft("link", None, link, journal))
+        return self._write(drafts, "remember")
 
     def update(
         self,
@@ -371,9 +371,13 @@ class Gitmem:
         """End a session: keep its summary as an episode, catch the indexes up, pack the journals."""
         self._fresh()
         episode = self.remember(summary, kind="episode") if summary.strip() else None
-        with self._session.around(always=True):
-            indexed = self._engine.catch_up()
-            packed = self._recorder.pack(now=True)
+        indexed, packed = 0, False
+        try:
+            with self._session.around(always=True):
+                indexed = self._engine.catch_up()
+                packed = self._recorder.pack(now=True)
+        except Unavailable as error:  # the episode is kept; what is derived can be derived later
+            self._warnings.append(error.message)
         return SyncEnd(episode, indexed, packed)
 
     def accept(self) -> Sequence[Memory]:
@@ -488,18 +492,19 @@ class Gitmem:
             return self.show(target).id
         except NotFound:
             if not target.strip():
-                raise UsageError("the target of a link is empty") from None
+                raise UsageError(
+                    "the target of a link is empty", "a memory's id, a path, a commit or a URL"
+                ) from None
             return target
 
     def _write(self, drafts: Sequence[Draft], verb: str) -> Memory:
         """Record drafts about one memory, after any hand edits, and show the result."""
-        about = drafts[0].memory
-        subject = about.summary if about else str(drafts[0].fields.get("text", drafts[0].fields.get("data")))
         with self._session.around():
-            events = self._recorder.record(drafts, f"{verb}: {subject}")
+            events = self._recorder.record(drafts, f"{verb}: {drafts[0].subject}")
         self._recorder.pack()
         memory = self._catalog.memory(events[0].memory or "")
-        assert memory is not None
+        if memory is None:
+            raise Unavailable("it was written, but cannot be read back now", "see 'gitmem doctor'")
         return memory
 
 

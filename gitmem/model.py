@@ -22,6 +22,10 @@ KINDS = ("decision", "preference", "fact", "lesson", "task", "context", "episode
 """The kinds gitmem knows by name; the vocabulary is open."""
 
 
+SUBJECTS = frozenset((*KINDS, "content", "summary", "text", "title"))
+"""Keys of a JSON memory that say what it is about."""
+
+
 class Importance(StrEnum):
     """How much a memory matters, most first."""
 
@@ -142,8 +146,12 @@ def first_line(text: str, length: int = SUMMARY_LENGTH) -> str:
 
 
 def render_data(data: Mapping[str, Any]) -> str:
-    """Render a JSON object for people: ``key: value``, one a line; nested values as JSON."""
-    return "\n".join(f"{key}: {_plain(value)}" for key, value in data.items())
+    """Render a JSON object for people: ``key: value``, one a line; nested values as JSON.
+
+    Stored keys are sorted, so the one that says what it is about is brought to the front.
+    """
+    keys = sorted(data, key=lambda key: key not in SUBJECTS)
+    return "\n".join(f"{key}: {_plain(data[key])}" for key in keys)
 
 
 def _plain(value: Any) -> str:

@@ -2,8 +2,8 @@
 
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
-commit, the tips of the journals, the settings (git's files, the environment, `.gitmem.yml`) and the
-Markdown files, which are an inbox. A stamp that differs, or anything out of the ordinary (a
+commit, the tips of the journals, the settings (git's files, the environment, `.gitmem.yml`), the
+Markdown files, which are an inbox, and the program. A stamp that differs, or anything out of the ordinary (a
 ``GIT_DIR``, a reftable), and the long way is taken. An answer that could be stale is never given.
 """
 
@@ -12,11 +12,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitmem import __version__
 
 NAME = "start.json"
 FORMAT = 1
 _ENVIRONMENT = ("GITMEM_", "GIT_", "XDG_")
 _HOMES = ("HOME", "USER")
+
+RACY = 0.05
+"""Seconds within which a file system may give two versions of a file the same time."""
 
 
 class Unusual(Exception):
@@ -47,7 +53,9 @@ def locate(start: str) -> tuple[str, str, str]:
     return top, git_dir, common_dir
 
 
-def stamp(start: str, config_files: list[str], user_dir: str) -> list[object]:
+def stamp(
+    start: str, config_files: list[str], user_dir: str, environ: Mapping[str, str] = os.environ
+) -> list[object]:
     """Return all that the answer depends on, as plain values.
 
     `config_files` are the files git read its settings from, `user_dir` is the user's journal.
@@ -56,7 +64,7 @@ def stamp(start: str, config_files: list[str], user_dir: str) -> list[object]:
         Unusual: it cannot be told without git.
     """
     top, git_dir, common_dir = locate(start)
-    if os.path.exists(os.path.join(common_dir, "reftable")):
+    if os.path.exists(os.path.join(common_dir, "reftable")) or os.path.islink(f"{git_dir}/HEAD"):
         raise Unusual
     head = _read(os.path.join(git_dir, "HEAD"))
     private = os.path.join(common_dir, "gitmem", "private.git")
@@ -69,18 +77,18 @@ def stamp(start: str, config_files: list[str], user_dir: str) -> list[object]:
     ]
     environment = sorted(
         (name, value)
-        for name, value in os.environ.items()
+        for name, value in environ.items()
         if name.startswith(_ENVIRONMENT) or name in _HOMES
     )
     return [
         FORMAT,
+        __version__,
         top,
         head,
         _ref(common_dir, head[5:]) if head.startswith("ref: ") else "",
-        _ref(common_dir, "refs/notes/gitmem/shared"),
-        _ref(common_dir, "refs/gitmem/kept/shared"),
-        _ref(private, "refs/notes/gitmem/private"),
-        _ref(user_dir, "refs/notes/gitmem/user"),
+        *_journal(common_dir, "shared"),
+        *_journal(private, "private"),
+        *_journal(user_dir, "user"),
         [_stat(path) for path in files],
         [list(pair) for pair in environment],
     ]
@@ -94,7 +102,7 @@ def load(start: str) -> dict[str, object] | None:
         if os.stat(path).st_uid != os.geteuid():
             return None
         kept = json.loads(_read(path) or "{}")
-        if kept.get("expires") and float(kept["expires"]) <= time.time():
+        if not kept["made"] <= time.time() < (kept["expires"] or float("inf")):
             return None
         fresh = stamp(start, kept["config_files"], kept["user_dir"])
         answer: dict[str, object] = kept["answer"]
@@ -112,7 +120,11 @@ def save(
     expires: float | None,
 ) -> None:
     """Keep an answer beside the stamp taken before it was made; it matters little if that fails."""
+    made = time.time()
+    if any(newest > made - RACY for newest in _times(stamped)):
+        return
     kept = {
+        "made": made,
         "stamp": stamped,
         "config_files": config_files,
         "user_dir": user_dir,
@@ -153,18 +165,38 @@ def _markdown(top: str) -> list[str]:
     return [os.path.join(top, "MEMORY.md"), folder, *daily]
 
 
+def _journal(repository: str, name: str) -> list[list[object]]:
+    return [_ref(repository, f"refs/{kind}/{name}") for kind in ("notes/gitmem", "gitmem/kept")]
+
+
 def _ref(repository: str, name: str) -> list[object]:
     """Return a ref's loose value, or where its packed one would be."""
     loose = _read(os.path.join(repository, name))
+    if loose.startswith("ref:"):
+        raise Unusual
     return [loose] if loose else _stat(os.path.join(repository, "packed-refs"))
 
 
 def _stat(path: str) -> list[object]:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return [path]
-    return [path, found.st_mtime_ns, found.st_size, found.st_ino]
+    """Return a path and what changes with it, also with what it links to: `~/.gitconfig` often does."""
+    stamped: list[object] = [path]
+    for look in (os.lstat, os.stat) if os.path.islink(path) else (os.lstat,):
+        try:
+            found = look(path)
+        except OSError:
+            continue
+        stamped += [found.st_mtime_ns, found.st_size, found.st_ino]
+    return stamped
+
+
+def _times(stamped: Iterable[object]) -> Iterator[float]:
+    """Yield when the files of a stamp were modified, in seconds since 1970."""
+    for entry in stamped:
+        if isinstance(entry, list):
+            if len(entry) > 3 and isinstance(entry[1], int):
+                yield entry[1] / 1e9
+            else:
+                yield from _times(entry)
 
 
 def _read(path: str) -> str:

@@ -318,7 +318,9 @@ def test_the_demo_of_a_checkout_of_another_user(
 
 def test_the_tests_pass_on_what_they_are_given(ready: tuple[Path, dict[str, str]]) -> None:
     checkout, env = ready
-    done = script(checkout / "scripts" / "test", env, "tests/search/test_weights.py", "-k", "folder")
+    done = script(
+        checkout / "scripts" / "test", env, "tests/search/test_weights.py", "-k", "folder"
+    )
     assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
 
 

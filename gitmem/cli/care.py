@@ -37,7 +37,9 @@ def doctor(gm: Gitmem, repair: bool) -> View:
 def reindex(gm: Gitmem) -> View:
     """Build everything that is derived from the journal anew."""
     count = gm.reindex()
-    return views.sentence({"indexed": count}, f"indexed {count} memories")
+    return views.sentence(
+        {"indexed": count}, f"indexed {count} {'memory' if count == 1 else 'memories'}"
+    )
 
 
 @verb("gitmem export > memories.jsonl", "gitmem export --format markdown")

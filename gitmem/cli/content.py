@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gitmem.cli.verb import current
@@ -62,10 +62,12 @@ def summary_of(argument: str) -> str:
     return "\n".join(part for part in (first, render_data(value)) if part)
 
 
-def tags_of(values: Iterable[str]) -> tuple[str, ...]:
-    """Split ``a,b`` into tags."""
-    parts = (part.strip() for value in values for part in value.split(","))
-    return tuple(part for part in parts if part)
+def tags_of(values: Sequence[str]) -> tuple[str, ...]:
+    """Split ``a,b`` into tags; a value without any stays as it is, for the library to refuse."""
+    split = ([part.strip() for part in value.split(",") if part.strip()] for value in values)
+    return tuple(
+        part for parts, value in zip(split, values, strict=True) for part in parts or [value]
+    )
 
 
 _NO_JSON = object()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -45,6 +45,8 @@ INTERRUPTED = 130
 
 ENVIRONMENT = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE)
 """Errors of the operating system that say something of the machine, not of gitmem."""
+
+MACHINE_HINT = "check its permissions, and the room on its disk"
 
 
 class Bug(GitmemError):
@@ -108,10 +110,10 @@ class CommandLine(click.Group):
             code = self._run(argv)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader has seen enough: `gitmem list | head -1`
-            _let_go_of_stdout()
+            render.let_go_of_stdout()
             sys.exit(0)
         except (Exception, KeyboardInterrupt) as error:  # the one place where errors end
-            sys.exit(_fail(_known(error), as_json="--json" in argv))
+            sys.exit(_fail(_known(error), as_json="--json" in takewhile("--".__ne__, argv)))
         sys.exit(code)
 
     def _run(self, argv: list[str]) -> int:
@@ -127,7 +129,7 @@ def _fail(error: GitmemError, as_json: bool) -> int:
     try:
         render.failure(error, as_json)
     except (GitmemError, OSError):  # nobody to tell it to; the exit code still says it
-        _let_go_of_stdout()
+        render.let_go_of_stdout()
     return error.exit_code
 
 
@@ -142,7 +144,7 @@ def _known(error: BaseException) -> GitmemError:
         case click.ClickException():
             return Unavailable(_sentence(error.format_message()))
         case OSError() if error.errno in ENVIRONMENT:
-            return Unavailable(f"{_sentence(str(error.strerror))}{_file(error)}")
+            return Unavailable(f"{_sentence(str(error.strerror))}{_file(error)}", MACHINE_HINT)
         case _:
             return Bug(*_bug_report(error))
 
@@ -186,12 +188,6 @@ def _bug_report(error: BaseException) -> tuple[str, str]:
     except OSError:  # no place to write: the one line must do
         return what, "please report it"
     return what, f"please report it with '{path}', after reading what it says of your repository"
-
-
-def _let_go_of_stdout() -> None:
-    """Point standard output to nowhere, so that Python does not complain when it closes it."""
-    with contextlib.suppress(OSError):  # not a file: a test reads it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(context: click.Context, _: click.Parameter, asked: bool) -> None:

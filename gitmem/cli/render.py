@@ -7,6 +7,7 @@ cannot drift apart. A plain string is a passage of Markdown printed as it stands
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,6 +96,12 @@ def use_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def let_go_of_stdout() -> None:
+    """Point standard output to nowhere, so that Python does not complain when it closes it."""
+    with contextlib.suppress(OSError):  # not a file: a test reads it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def plain(value: Any) -> Any:
     """Turn a value into what JSON knows; the `default` of `json.dumps`."""
     if is_dataclass(value):
@@ -126,7 +133,9 @@ def _write(lines: Iterable[Line | str], stream: TextIO) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise Unavailable(f"the output cannot be written: {error.strerror}") from error
+        let_go_of_stdout()
+        message = f"the output cannot be written: {error.strerror}"
+        raise Unavailable(message, "check where it goes, and the room there") from error
 
 
 def _pipe_text(line: Line | str) -> str:

@@ -14,7 +14,7 @@ CREDIBLE = timedelta(days=1)
 
 def format_at(moment: datetime) -> str:
     """Return `moment` as ``2026-11-20T10:11:12.345678Z``."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_at(at: str) -> datetime:

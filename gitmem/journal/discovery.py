@@ -28,7 +28,7 @@ def discover(path: Path) -> Layout:
         UsageError: `path` is no directory.
         Unavailable: git is not installed.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):  # pathlib raises where a name is too long
         raise UsageError(f"'{path}' is not a directory", "give a directory inside a repository")
     done = run(["git", "rev-parse", *_QUESTIONS], path, {**os.environ, **QUIET})
     lines = os.fsdecode(done.stdout).split("\n")[:-1]

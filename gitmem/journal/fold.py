@@ -182,9 +182,10 @@ class _Folding:
 
     def _sides(self, field: str) -> list[Alternative]:
         """Return the values of one field whose writers did not see each other, if they differ."""
-        heads = self._lineage.heads(self._setters[field])
-        if len(heads) < 2:
+        setters = self._setters[field]
+        if len(setters) < 2:
             return []
+        heads = self._lineage.heads(setters)
         values = [_value(event, field) for event in heads]
         if len({json.dumps(value, sort_keys=True) for value in values}) < 2:  # True == 1 in Python
             return []

@@ -44,10 +44,19 @@ class Journal:
     def append(
         self, additions: Additions, message: str, author: str, at: int
     ) -> Appended | None:
-        """Add lines in one commit, and return only when the kept ref holds them too."""
+        """Add lines in one commit, and return when the kept ref holds them too.
+
+        Raises:
+            Unavailable: nothing was written.
+        """
+        if not self.settled:
+            self.settle(author, at)
         done = self.notes.append(additions, message, author, at)
-        if done and self.git.ref(self.notes.kept) != done.new:
-            self.settle(author, at, mine=done.new)
+        try:
+            if done and self.git.ref(self.notes.kept) != done.new:
+                self.settle(author, at, mine=done.new)
+        except Unavailable:  # it is written, and an error would make the caller write it again
+            pass
         return done
 
     def settle(self, author: str, at: int, mine: str | None = None) -> int:
@@ -66,8 +75,8 @@ class Journal:
                 if tip is None and kept is not None:  # somebody deleted the notes ref
                     self.git.update_refs([RefUpdate(self.notes.name, kept, None)], "gitmem: restore")
                     restored += len(self.notes.added(None, kept))
-                elif lost := self._lost(tip, kept, mine):
-                    restored += self._restore(lost, author, at)
+                elif done := self._restore(tip, self._lost(tip, kept, mine), author, at):
+                    restored += len(done.lines)
                 elif tip is None or tip == kept:
                     return restored
                 else:  # exactly the tip that was compared: an amend may have come since
@@ -76,9 +85,13 @@ class Journal:
             except RefMoved as moved:  # another process kept its own tip: it may hold more
                 race.lost(kept, moved)
 
-    def _restore(self, lost: Additions, author: str, at: int) -> int:
-        done = self.notes.append(lost, "restore lines that had vanished", author, at)
-        return len(done.lines) if done else 0
+    def _restore(
+        self, tip: str | None, lost: Additions, author: str, at: int
+    ) -> Appended | None:
+        """Append lines to exactly `tip`; None if nothing had vanished from it."""
+        if not lost:
+            return None
+        return self.notes.append_at(tip, lost, "restore lines that had vanished", author, at)
 
     def _lost(self, tip: str | None, *held: str | None) -> dict[str, list[bytes]]:
         """Return the lines that one of the commits `held` has and `tip` lacks."""
@@ -111,7 +124,13 @@ class Journal:
     @property
     def settled(self) -> bool:
         """Whether the kept ref stands at the tip."""
-        return self.notes.tip() == self.git.ref(self.notes.kept)
+        return self.git.ref(self.notes.kept) == self.notes.tip()
+
+    def locks(self) -> list[Path]:
+        """Return the lock files on its refs: of a git that is running, or of one that was killed."""
+        names = ("packed-refs", self.notes.name, self.notes.kept)
+        paths = (self.git.layout.common_dir / f"{name}.lock" for name in names)
+        return [path for path in paths if path.exists()]
 
 
 class Journals:

@@ -19,7 +19,7 @@ from gitmem.errors import GitFailed, RefMoved
 from gitmem.journal import objects
 from gitmem.journal.git import Commit, Git, Head, Layout, RefUpdate, TreeChange, TreeEntry
 from gitmem.journal.program import GitProgram, not_moved
-from gitmem.journal.spawn import failed, object_folders
+from gitmem.journal.spawn import beside_gc, failed, object_folders
 
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _NUMBERS = {kind: number for number, kind in _KINDS.items()}
@@ -187,6 +187,9 @@ class Libgit2:
         return bytes(content)
 
     def _write(self, kind: str, data: bytes) -> str:
+        return beside_gc(lambda: self._write_once(kind, data))
+
+    def _write_once(self, kind: str, data: bytes) -> str:
         try:
             return str(self._repo.write(_NUMBERS[kind], data))
         except Failure as error:

@@ -8,6 +8,7 @@ on a tree that names an object twice.
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,9 @@ PATIENCE = 60.0
 
 STUCK = 5.0
 """Seconds after which a ref that nobody moves, and that cannot be moved, is taken for locked."""
+
+_NOTE = re.compile(r"(?:[0-9a-f]{2}/)*[0-9a-f]+")
+"""The path of a note at any fan-out."""
 
 Additions = Mapping[str, Sequence[bytes]]
 """Lines to add: anchor (full hex) → lines without their newline."""
@@ -101,6 +105,9 @@ class NotesRef:
     def added(self, old: str | None, new: str | None) -> list[tuple[str, bytes]]:
         """Return (anchor, line) pairs that `new` has and `old` lacks.
 
+        Entries that are the same on both sides are not read: a line that `old` holds in another
+        entry for the same object may be among the pairs.
+
         Raises:
             KeyError: one of the commits is not here any more.
         """
@@ -131,13 +138,18 @@ class NotesRef:
         while True:
             tip = self.tip()
             try:
-                return self._append_to(tip, additions, message, author, at)
+                return self.append_at(tip, additions, message, author, at)
             except RefMoved as moved:
                 race.lost(tip, moved)
 
-    def _append_to(
+    def append_at(
         self, tip: str | None, additions: Additions, message: str, author: str, at: int
     ) -> Appended | None:
+        """Add the lines that `tip` lacks, if the ref still stands there; None if it lacks none.
+
+        Raises:
+            RefMoved: it does not, or is locked.
+        """
         added: list[tuple[str, bytes]] = []
         wanted = {anchor: _Wanted(anchor, lines, []) for anchor, lines in additions.items()}
         tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
@@ -192,8 +204,9 @@ class NotesRef:
         deeper = entries.get(rest[:2])
         if deeper is not None and deeper.is_tree:
             inner = {entry.name: entry for entry in self._git.tree(deeper.oid)}
+            before = dict(inner)
             found = self._take(inner, rest[2:])
-            if found:
+            if inner != before:
                 del entries[rest[:2]]
                 if inner:
                     oid = self._git.write_tree(inner.values())
@@ -204,22 +217,20 @@ class NotesRef:
     def _sides(self, old: str, new: str) -> tuple[dict[str, set[bytes]], dict[str, list[bytes]]]:
         """Return the lines of the anchors whose notes differ, in the old and in the new tip."""
         changes = self._git.diff(self._git.commit(old).tree, self._git.commit(new).tree)
-        oids = {oid for change in changes for oid in (change.old, change.new) if oid}
+        notes = [(anchor, x) for x in changes if (anchor := self._anchor(x.path))]
+        oids = {oid for _, change in notes for oid in (change.old, change.new) if oid}
         content = dict(self._git.blobs(list(oids)))
         before: dict[str, set[bytes]] = defaultdict(set)
         after: dict[str, list[bytes]] = defaultdict(list)
-        for change in changes:
-            if anchor := self._anchor(change.path):
-                before[anchor] |= set(split(content[change.old])) if change.old else set()
-                after[anchor] += split(content[change.new]) if change.new else []
+        for anchor, change in notes:
+            before[anchor] |= set(split(content[change.old])) if change.old else set()
+            after[anchor] += split(content[change.new]) if change.new else []
         return before, after
 
     def _anchor(self, path: str) -> str | None:
         """Return the object a path of the notes tree stands for; None for any other file."""
         name = path.replace("/", "")
-        if len(name) != self._git.layout.hex_length or set(name) - set("0123456789abcdef"):
-            return None
-        return name
+        return name if len(name) == self._git.layout.hex_length and _NOTE.fullmatch(path) else None
 
 
 def split(content: bytes) -> list[bytes]:

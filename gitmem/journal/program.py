@@ -24,6 +24,7 @@ from gitmem.journal.spawn import (
     Done,
     GaveUp,
     Reader,
+    beside_gc,
     environment,
     failed,
     first_line,
@@ -309,7 +310,8 @@ class GitProgram:
         stream = objects.pack(self._held.values(), self.layout.object_format)
         many = len(self._held) > UNPACK_LIMIT
         command = ("index-pack", "--stdin") if many else ("unpack-objects", "-q")
-        self._git(*command, input=stream, at=object_folders(self.layout.common_dir))
+        common_dir = self.layout.common_dir
+        beside_gc(lambda: self._git(*command, input=stream, at=object_folders(common_dir)))
         self._held.clear()
         self._held_bytes = 0
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from gitmem.errors import GitFailed, Unavailable
 from gitmem.journal.objects import encode
@@ -60,6 +61,8 @@ Answer = tuple[str, str, bytes]
 
 Arg = str | bytes
 """An argument; text goes out as UTF-8 whatever the locale, a path as the bytes it is."""
+
+Written = TypeVar("Written")
 
 Done = subprocess.CompletedProcess[bytes]
 
@@ -117,6 +120,20 @@ def failed(message: str, places: Iterable[Path] = (), size: int = 0) -> Unavaila
         if disk.f_bavail * disk.f_frsize < size + 65_536 or (disk.f_files and not disk.f_favail):
             return Unavailable(f"the disk of '{place}' is full", "free some space and try again")
     return GitFailed(message)
+
+
+def beside_gc(write: Callable[[], Written]) -> Written:
+    """Write objects, and write them again if that fails: it does no harm.
+
+    ``git gc`` removes the empty folder that git or libgit2 has just made for an object; in a trial
+    beside a permanent gc one write of 500 failed so.
+    """
+    for _ in range(3):
+        try:
+            return write()
+        except GitFailed:
+            continue
+    return write()
 
 
 def object_folders(common_dir: Path) -> Iterator[Path]:

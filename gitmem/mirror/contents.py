@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gitmem.mirror import render
-from gitmem.mirror.document import Document, enclose
-from gitmem.mirror.reconcile import Known
+from gitmem.mirror.document import Document, enclose, read
 from gitmem.model import Memory
 
 LONG_TERM = "MEMORY.md"
 FOLDER = "memory"
 CONTEXT = "memory/active-context.md"
+
+
+class Known(Protocol):
+    """What a reconciliation asks of the journal."""
+
+    def resolve(self, prefix: str) -> Memory | None:
+        """Return the memory seen here with that id or unique prefix, forgotten ones too."""
+        ...
+
+    def entities(self, id: str) -> Sequence[str]:
+        """Return the names shown with a memory."""
+        ...
 
 
 class View(Known, Protocol):
@@ -42,12 +52,11 @@ class View(Known, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rendering:
+class Rendering(NamedTuple):
     """A block's text, and for each short id in it the full id and the memory's latest events."""
 
-    text: str = ""
-    ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    text: str
+    ids: Mapping[str, Sequence[str]]
 
     @property
     def block(self) -> str:
@@ -95,7 +104,8 @@ def template(path: str) -> str:
 
 def is_template(path: str, document: Document) -> bool:
     """Whether a file holds nothing of the user's."""
-    return document.without_block() == template(path).replace("{block}", "").encode()
+    fresh = read(template(path).replace("{block}", Rendering("", {}).block).encode())
+    return document.without_block() == fresh.without_block()
 
 
 def _day(path: str) -> str | None:
@@ -105,5 +115,5 @@ def _day(path: str) -> str | None:
 
 def _context(memory: Memory | None) -> Rendering:
     if memory is None:
-        return Rendering()
+        return Rendering("", {})
     return Rendering(render.render_context(memory.body), {"context": [memory.id, *memory.heads]})

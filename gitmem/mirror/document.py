@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from gitmem.mirror.parse import ID_COMMENT
+ID_COMMENT = r"<!--\s*[0-9a-fA-F]{4,64}(?:\s+[^\s<>]+)*\s*-->"
+"""A comment that may hold a memory's id."""
 
 _BEGIN = (
     rb"(?m)^(?:\xef\xbb\xbf)?[ \t]{0,3}(<!--[ \t]*gitmem:begin(?:[ \t]+([^\s>]*))?[ \t]*-->)"
@@ -27,8 +28,7 @@ NOT_UTF8 = "has bytes that are not UTF-8 in gitmem's block; gitmem reads it when
 NOT_TEXT = "is not UTF-8 text; gitmem leaves it alone"
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """One block: where it is, the digest its marker gives, and its text with ``\\n`` line ends."""
 
     start: int
@@ -43,8 +43,7 @@ class Region:
         return digest(self.text) != self.digest
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A file as read; `problem` says why its blocks cannot be trusted, '' when they can."""
 
     raw: bytes
@@ -62,7 +61,7 @@ class Document:
         Further blocks are dropped. A file without a block gets it at the end; a file that ends
         without a newline still does, which is how `without_block` knows what to take away.
         """
-        newline = b"\r\n" if b"\r\n" in (self._first() or self.raw) else b"\n"
+        newline = b"\r\n" if b"\r\n" in (self._first() or self.raw[-2:]) else b"\n"
         parts = [block] + ([moved] if moved else [])
         text = "\n\n".join(parts).encode().replace(b"\n", newline)
         if self.regions:
@@ -124,7 +123,7 @@ def enclose(text: str) -> str:
 def _spans(raw: bytes) -> Iterator[tuple[int, int, re.Match[bytes], re.Match[bytes] | None]]:
     """Yield start, end, begin marker and end marker of each block."""
     begins = list(re.finditer(_BEGIN, raw))
-    for begin, following in zip(begins, [*begins[1:], None], strict=True):
+    for begin, following in zip(begins, [*begins, None][1:], strict=True):
         limit = following.start(1) if following else len(raw)
         end = re.compile(_END).search(raw, begin.end(), limit)
         yield begin.start(1), end.end(1) if end else _last_own(raw, begin.end(1), limit), begin, end

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]"
 _ENTITY = r"&((?:amp;)*)#x([0-9A-F]{1,6});"
@@ -30,7 +31,7 @@ _FENCE = r"[ \t]*(`{3,}|~{3,})"
 _RULE = r"[-|: \t]*"
 _TAIL = r"(?:^|[ \t])([#@][^ \t]+)[ \t]*$"
 _CONFLICT = r"(?m)^(\\*)(?=(?:<{7}|>{7}|\|{7})(?: |$))"
-_ANNEX = r"(?m)^(\\*)(?=> ?(?:\*\*|__)(?:contested|note|cut)(?:\*\*|__))"
+_ANNEX = r"(?m)^([ \t]*)(\\*)(?=> ?(?:\*\*|__)(?:contested|note|cut)(?:\*\*|__))"
 
 
 def escape(text: str) -> str:
@@ -48,6 +49,7 @@ def unescape(text: str) -> str:
     return re.sub(_ENTITY, _character, text) if "&" in text else text
 
 
+@lru_cache(maxsize=1_000)
 def escape_word(word: str, also: str = "") -> str:
     """Return a tag, kind or name as one word; characters in `also` become entities too."""
     word = re.sub(rf"[ \t\n{also}]", _entity, _characters(word))
@@ -70,12 +72,12 @@ def unguard_tail(text: str) -> str:
 
 def guard_lines(text: str) -> str:
     """Escape lines that would be taken for what gitmem adds below a memory."""
-    return re.sub(_ANNEX, r"\1\\", text) if ">" in text else text
+    return re.sub(_ANNEX, r"\1\2\\", text) if ">" in text else text
 
 
 def unguard_lines(text: str) -> str:
     """Return what `guard_lines` was given."""
-    return re.sub(_ANNEX.replace(r"(\\*)", r"\\(\\*)"), r"\1", text) if "\\>" in text else text
+    return re.sub(_ANNEX.replace(r"(\\*)", r"\\(\\*)"), r"\1\2", text) if "\\>" in text else text
 
 
 def guard_conflicts(text: str) -> str:
@@ -108,6 +110,7 @@ def canonical(text: str) -> str:
     )
     text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
     text = re.sub(r"(?<![^\W_])_+|_+(?![^\W_])", lambda match: "*" * len(match[0]), text)
+    text = re.sub(r"\]\(\s*([^()\s]+)\s*\)", r"](\1)", text)
     return " ".join(text.split())
 
 

@@ -12,9 +12,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
+from typing import NamedTuple
 
 LARGEST = 5_000_000
 """Largest file that is read, in bytes."""
@@ -34,8 +34,7 @@ class Untouchable(Exception):
         super().__init__(f"'{path}' {reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A file's bytes, and what `os.fstat` said as they were read."""
 
     content: bytes
@@ -166,8 +165,7 @@ class Folder:
             os.close(spool)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A name in an open folder, and the file that is expected there."""
 
     parent: int

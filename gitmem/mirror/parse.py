@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gitmem.mirror import escape
+from gitmem.mirror.document import ID_COMMENT
 from gitmem.model import Importance
-
-ID_COMMENT = r"<!--\s*[0-9a-fA-F]{4,64}(?:\s+[^\s<>]+)*\s*-->"
 
 _COMMENT = r"<!--\s*([0-9a-fA-F]{4,64})((?:\s+[^\s<>]+)*)\s*-->"
 _BULLET = r"( {0,1}(?:[-*+]|\d{1,9}[.)])(?:[ ]{1,4}(?=\S)|\t|[ ]|$))"
@@ -202,10 +201,11 @@ def _run(text: str) -> tuple[str, list[str]]:
 
 def _without_annex(body: str) -> tuple[str, str]:
     """Split off the quoted lines that gitmem adds below a memory, and blank lines at the end."""
-    text: list[str] = []
+    first, *lines = body.split("\n")
+    text = [first]
     annex: list[str] = []
     inside = False
-    for line in body.split("\n"):
+    for line in lines:
         inside = re.match(_ANNEX, line) is not None or (inside and line.startswith(">"))
         (annex if inside else text).append(line)
     return _without_blank_lines("\n".join(text)), "\n".join(annex)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.mirror import document as documents
 from gitmem.mirror.contents import CONTEXT, Rendering, View, contents
@@ -19,8 +19,7 @@ from gitmem.mirror.state import Versions
 COMMITTED = "was edited in a commit by somebody"
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A file as it was read; `held` says why its edits wait, '' if they do not."""
 
     snapshot: Snapshot

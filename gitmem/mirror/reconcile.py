@@ -11,9 +11,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from gitmem.mirror import escape
+from gitmem.mirror.contents import Known
 from gitmem.mirror.edits import Add, Edit, Forget, Revise, Unattributed
 from gitmem.mirror.match import Pairing, pair
 from gitmem.mirror.parse import Block, Item, parse_block
@@ -21,24 +22,12 @@ from gitmem.mirror.render import render_memory, title
 from gitmem.model import KINDS, Importance, Memory
 
 __all__ = [
-    "Add", "Base", "Edit", "Forget", "Known", "Outcome", "Revise", "Unattributed", "reconcile",
+    "Add", "Base", "Edit", "Forget", "Outcome", "Revise", "Unattributed", "reconcile",
     "revise_data",
 ]  # fmt: skip
 
 MOST_FORGOTTEN = 5
 """An edit that would forget more, or more than half of at least four, is held."""
-
-
-class Known(Protocol):
-    """What a reconciliation asks of the journal."""
-
-    def resolve(self, prefix: str) -> Memory | None:
-        """Return the memory seen here with that id or unique prefix, forgotten ones too."""
-        ...
-
-    def entities(self, id: str) -> Sequence[str]:
-        """Return the names shown with a memory."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +72,7 @@ class _Reconciliation:
         self._defaults = {title(kind): {"kind": kind} for kind in kinds}
         self._defaults |= {title(grade): {"importance": grade.value} for grade in Importance}
         self._kinds = kinds
+        self._names = {name for item in own for name in item.mentions}
 
     def outcome(self, edited: Block, forgetful: bool) -> Outcome:
         pairing = pair(edited.items, self._base.block.items, self._elsewhere)
@@ -152,10 +142,15 @@ class _Reconciliation:
     def _add(self, item: Item) -> Iterator[Edit]:
         """Return the memory that a new item asks for."""
         known = item.kind in self._kinds
-        words = [word for word in item.run if word[0] == "@" or word[1:].isdecimal()]
+        shown_names = self._names if item.id else set()  # a line copied has the names gitmem wrote
+        words = [
+            word for word in item.run
+            if (word[0] == "@" and word[1:] not in shown_names) or word[1:].isdecimal()
+        ]  # fmt: skip
         text = " ".join(([] if known else [item.lead]) + [item.text, *words]).strip()
         if not text:
-            yield from [Unattributed(item.whole.strip())] if item.whole.strip() else []
+            typed = f"{item.whole}\n{item.annex}".strip()
+            yield from [Unattributed(typed)] if typed else []
             return
         shown = {item.id for item in self._base.block.items}
         recent = [item for item in self._current.items if item.id not in shown]

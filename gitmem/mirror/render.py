@@ -13,8 +13,8 @@ gitmem's: other sides of a contested memory, notes, and how much of a long text 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.mirror import escape
 from gitmem.mirror.document import enclose
@@ -28,8 +28,7 @@ _MOST_QUOTES = 3
 _PRESSING = (Importance.CRITICAL, Importance.HIGH)
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """How much a file may hold: lines, and bytes of UTF-8."""
 
     lines: int
@@ -40,8 +39,7 @@ LONG_TERM = Limit(200, 20_000)
 DAILY = Limit(500, 50_000)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Items under a heading; the heading may be empty."""
 
     title: str
@@ -138,8 +136,8 @@ def template(name: str) -> str:
 
 
 def _comment(memory: Memory, short_id: str) -> str:
-    words = [short_id, memory.importance.value, memory.branch or "", memory.created[:10]]
-    return f"<!-- {' '.join(escape.escape_word(word, '<>') for word in words if word)} -->"
+    branch = f"{escape.escape_word(memory.branch, '<>')} " if memory.branch else ""
+    return f"<!-- {short_id} {memory.importance.value} {branch}{memory.created[:10]} -->"
 
 
 def _cut(text: str, length: int = LONGEST_ITEM, lines: int = _MOST_LINES) -> str:

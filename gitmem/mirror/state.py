@@ -3,7 +3,7 @@
 ::
 
     versions/PATH/DIGEST    a block as rendered: a line of JSON with its ids, then its text
-    state.json              stamps of files that hold no unread edit; values of the caller's
+    state.json              stamps of files that hold no unread edit, the caller's values
     lock  new               the lock; a file on its way into the working tree
 
 Without a version an edit of its block is still read, but forgets nothing. Without a stamp the
@@ -67,7 +67,7 @@ class State:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamps: dict[str, list[int]] = {}
+        self._stamps: dict[str, list[Any]] = {}
         self._values: dict[str, Any] = {}
         self._saved = ""
         self.reload()
@@ -91,14 +91,22 @@ class State:
 
     def in_step(self, path: str, stamp: Stamp) -> bool:
         """Whether the file held no unread edit when it had this stamp."""
-        return self._stamps.get(path) == list(stamp)
+        return self._stamps.get(path, [])[:3] == list(stamp)
 
-    def set_in_step(self, path: str, stamp: Stamp | None) -> None:
+    def moved(self, path: str) -> str:
+        """Return the text to move below the block of a file in step when it is written."""
+        return str(self._stamps[path][3])
+
+    def set_in_step(self, path: str, stamp: Stamp | None, moved: str = "") -> None:
         """Record that the file, as it stands, holds no unread edit; None: that nobody knows."""
         if stamp:
-            self._stamps[path] = list(stamp)
+            self._stamps[path] = [*stamp, moved]
         else:
             self._stamps.pop(path, None)
+
+    def last_step(self, path: str) -> str:
+        """Return a mark of the last time that the file held no unread edit."""
+        return str(self._stamps.get(path))
 
     def value(self, name: str) -> Any:
         """Return a value of the caller's; None if there is none."""

@@ -20,7 +20,7 @@ Seen = Mapping[str, str]
 FIELDS = ("text", "entities", "tags", "paths", "kind", "author")
 """The fields of a document that can be named in a query."""
 
-UNNAMED = ("text", "entities", "tags", "paths")
+UNNAMED = ("text", "entities", "tags", "paths", "author")
 """The fields that a word is looked for in where a query names none."""
 
 
@@ -31,12 +31,12 @@ class IndexUnusable(Unavailable):
 
 
 class IndexMoved(IndexUnusable):
-    """The index is not where the changes start from: it was rebuilt, or another process was first."""
+    """The index does not stand where the changes start from; taken up anew, it may work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is indexed of one memory, file or round; `at` sorts what scores the same, newest first."""
+    """What is indexed of a memory, a file or a round; of equal scores the latest `at` is first."""
 
     id: str
     text: str
@@ -48,8 +48,10 @@ class Document:
     at: str = ""
 
     def field(self, name: str) -> str:
-        """Return a field of `FIELDS` as text, its values one a line."""
+        """Return a field of `FIELDS` as text, its values one a line; of an address what names."""
         value: str | tuple[str, ...] = getattr(self, name)
+        if name == "author":  # or "github" would find all by somebody@users.noreply.github.com
+            return self.author.partition("@")[0]
         return value if isinstance(value, str) else "\n".join(value)
 
 
@@ -195,6 +197,8 @@ def _holds(clause: Clause, fields: Mapping[str, Places]) -> bool:
 
 def _holds_in(clause: Clause, places: Places) -> bool:
     if clause.prefix and any(term.startswith(clause.prefix) for term in places):
+        return True
+    if not clause.forms.isdisjoint(places):
         return True
     nowhere: frozenset[int] = frozenset()
     return any(

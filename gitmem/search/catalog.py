@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +22,12 @@ from gitmem.journal.journals import Place
 from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
 from gitmem.search.rows import IS_DATE, SCHEMA, VERSION, Filter, memory_from, row_of
+
+BATCH = 5_000
+"""Lines taken in at once: enough to save statements, few enough to hold in memory."""
+
+SHARED_FIRST = "ON CONFLICT(id) DO UPDATE SET journal='shared' WHERE excluded.journal='shared'"
+"""A line in several journals counts as shared, whichever was read first: it is not private."""
 
 
 class Source(Protocol):
@@ -68,8 +76,11 @@ class Catalog:
 
     def _add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
         with self._db.transaction():
+            if not self._get("epoch"):
+                return
+            # Even if others came between: an amend may have taken the lines out of the tip again.
+            self._take(places)
             if self.tips() == old:
-                self._take(places)
                 self._set("tips", json.dumps(dict(new)))
 
     def _catch_up(self) -> None:
@@ -92,42 +103,55 @@ class Catalog:
         return self._source.read(tips)
 
     def _take(self, places: Iterable[Place]) -> None:
-        touched: dict[str, None] = {}
+        changed = self.mark().changed + 1
+        rest = iter(places)
+        while batch := list(islice(rest, BATCH)):
+            if touched := self._insert(batch):
+                self._fold(touched, changed)
+                self._set("changed", str(changed))
+
+    def _insert(self, places: Iterable[Place]) -> dict[str, list[Event]]:
+        """Store lines, and return the events among them by the memory they are about."""
+        touched: dict[str, list[Event]] = defaultdict(list)
+        events, standing, broken = [], [], []
         for place in places:
             journal = place.journal.value
             try:
                 event = decode(place.line)
             except BrokenLine as error:
-                row = journal, place.anchor, place.line, str(error)
-                self._db.execute("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", row)
+                broken.append((journal, place.anchor, place.line, str(error)))
                 continue
-            self._db.execute(
-                "INSERT OR IGNORE INTO events VALUES (?,?,?,?,?,?,?)",
-                (event.id, event.memory, event.at, event.op, event.understood, journal, place.line),
+            about = event.memory
+            events.append(
+                (event.id, about, event.at, event.op, event.understood, journal, event.line)
             )
-            self._db.execute(
-                "INSERT OR IGNORE INTO places VALUES (?,?,?)", (event.id, journal, place.anchor)
-            )
-            if event.understood and event.memory:
-                touched[event.memory] = None
-        if touched:
-            self._fold(touched)
+            standing.append((event.id, journal, place.anchor))
+            if about:
+                touched[about].append(event)
+        self._db.executemany(f"INSERT INTO events VALUES (?,?,?,?,?,?,?) {SHARED_FIRST}", events)
+        self._db.executemany("INSERT OR IGNORE INTO places VALUES (?,?,?)", standing)
+        self._db.executemany("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", broken)
+        return touched
 
-    def _fold(self, ids: Iterable[str]) -> None:
-        changed = self.mark().changed + 1
-        for id in ids:
-            found = self._db.rows("SELECT line, op, journal FROM events WHERE memory=?", (id,))
-            journal = next((row[2] for row in found if row[1] == "remember"), "shared")
-            events = [event for event in (decode(row[0]) for row in found) if event.understood]
-            memory = fold_memory(events, None, JournalName(journal))
-            self._db.execute("DELETE FROM memories WHERE id=?", (id,))
-            self._db.execute("DELETE FROM tags WHERE memory=?", (id,))
-            if memory is not None:
-                marks = ",".join("?" * len(row := row_of(memory, changed)))
-                self._db.execute(f"INSERT INTO memories VALUES ({marks})", row)
-                tags = [(tag, memory.id) for tag in memory.tags]
-                self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
-        self._set("changed", str(changed))
+    def _fold(self, touched: Mapping[str, Iterable[Event]], changed: int) -> None:
+        folded = [self._folded(id, fresh) for id, fresh in touched.items()]
+        memories = [memory for memory in folded if memory is not None]
+        ids = [(id,) for id in touched]
+        self._db.executemany("DELETE FROM memories WHERE id=?", ids)
+        self._db.executemany("DELETE FROM tags WHERE memory=?", ids)
+        rows = [row_of(memory, changed) for memory in memories]
+        marks = ",".join("?" * len(rows[0])) if rows else ""
+        self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
+        tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
+        self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
+
+    def _folded(self, id: str, fresh: Iterable[Event]) -> Memory | None:
+        """Fold a memory, of whose events `fresh` need not be read again."""
+        read = {event.id: event for event in fresh}
+        found = self._db.rows("SELECT id, line, journal FROM events WHERE memory=?", (id,))
+        events = [read.get(event) or decode(line) for event, line, _ in found]
+        journal = next((journal for event, _, journal in found if event == id), "shared")
+        return fold_memory(events, None, JournalName(journal))
 
     # -- reading ------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ is the lexical index's own for now; vectors, files and the one ranking over all 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gitmem.errors import NotFound
 from gitmem.model import Hit, Memory
@@ -142,9 +143,9 @@ class Engine:
         living = [memory for memory in memories if not memory.forgotten]
         found: dict[str, list[tuple[str, str]]] = {memory.id: [] for memory in memories}
         if living:
-            from gitmem.text.entities import load
+            from gitmem.text.entities import load, prose
 
-            texts = (memory.body for memory in living)
+            texts = ("\n".join(_said(memory, prose)) for memory in living)
             for memory, entities in zip(living, load().extract_all(texts), strict=True):
                 found[memory.id] = [(entity.name, entity.type) for entity in entities]
         self._catalog.set_entities(found, mark)
@@ -188,6 +189,12 @@ class Engine:
             if score:
                 hits.append(Hit(memory, float(score), snippet_of(query, memory.body, SNIPPET)))
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+
+def _said(memory: Memory, prose: Callable[[Any], str]) -> Iterator[str]:
+    """Yield what a memory says, without the keys of a JSON object: they are the writer's form."""
+    yield memory.text if memory.text is not None else prose(memory.data)
+    yield from (note.text for note in memory.notes)
 
 
 def _mark(seen: Seen) -> Mark | None:

@@ -7,6 +7,7 @@ the index, and it is made again from the journal. Whoosh is imported only to sea
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,7 +18,6 @@ from typing import Any
 from gitmem.errors import GitmemError
 from gitmem.search.base import (
     FIELDS,
-    UNNAMED,
     Candidate,
     Change,
     Document,
@@ -25,28 +25,28 @@ from gitmem.search.base import (
     IndexUnusable,
     Seen,
 )
-from gitmem.search.sealed import SealedFolder
+from gitmem.search.postings import Postings, postings_of
+from gitmem.search.sealed import PATIENCE, SealedFolder
 from gitmem.text import analysis
-from gitmem.text.query import Clause, Query, parse
+from gitmem.text.query import Query, parse
+from gitmem.text.whoosh import whoosh
 
 MADE = f"lexical 1, analysis {analysis.VERSION}, Whoosh 2.7.4"
 """What wrote an index and may read it; the first number is raised with the schema."""
-
-BOOSTS = {"text": 1.0, "entities": 0.5, "tags": 0.8, "paths": 0.5, "kind": 1.0, "author": 1.0}
-"""Weight of a word in each field."""
-
-MOST_WORDS = 48
-"""Words of a query that are looked up: the rarest ones say what a pasted log is about."""
 
 _ATTEMPTS, _PAUSE = 5, 0.05
 
 
 class Lexical:
-    """An `Index` in `folder`, which is made at the first write. Not for several threads at once."""
+    """An `Index` in `folder`, which is made at the first write. Not for several threads at once.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = SealedFolder(folder, MADE)
-        self._searcher: Any = None
+    `patience` is how long to wait for another process that writes it, in seconds.
+    """
+
+    def __init__(self, folder: Path, patience: float = PATIENCE) -> None:
+        self._folder = SealedFolder(folder, MADE, patience)
+        self._reader: Any = None
+        self._postings: Postings | None = None
         self._signature: tuple[int, int] | None = None
 
     def seen(self) -> Seen:
@@ -68,12 +68,11 @@ class Lexical:
             self._folder.commit(seen, before)
 
     def search(self, query: str | Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates by BM25, best first; ties go to the newest."""
+        """Return the `limit` best candidates by BM25F, best first; ties go to the newest."""
         parsed = parse(query) if isinstance(query, str) else query
         with self._failing_as("searched"), self._clearing_damage():
-            if self._current() and parsed and limit > 0:
-                return _search(self._searcher, parsed, limit)
-            return []
+            postings = self._current()
+            return postings.search(parsed, limit) if postings and parsed and limit > 0 else []
 
     def clear(self) -> None:
         """Delete the index."""
@@ -83,29 +82,30 @@ class Lexical:
 
     def close(self) -> None:
         """Close the files; the next search opens them again."""
-        if self._searcher is not None:
-            self._searcher.close()
-        self._searcher = self._signature = None
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = self._postings = self._signature = None
 
-    def _current(self) -> bool:
-        """Open the index as it is now; False where nothing was ever indexed."""
+    def _current(self) -> Postings | None:
+        """Open the index as it is now; None where nothing was ever indexed."""
         for attempt in range(_ATTEMPTS):
             signature = self._folder.signature()
-            if self._searcher is not None and signature == self._signature:
-                return True
+            if self._postings is not None and signature == self._signature:
+                break
             self.close()
             if self._folder.seal() is None:
-                if self._folder.can_be_made():
-                    return False
-                raise IndexUnusable(f"there is no lexical index in '{self._folder.path}'")
+                if self._folder.is_vacant():
+                    return None
+                raise IndexUnusable(f"there is no usable lexical index in '{self._folder.path}'")
             try:
-                self._searcher, self._signature = _open(self._folder.path), signature
-                return True
-            except Exception:  # a file that another process's commit has just replaced: see below
+                self._reader = _index(self._folder.path).reader()
+                self._postings, self._signature = Postings(self._reader), signature
+                break
+            except Exception:  # another process's commit has just replaced a file, or damage
                 if attempt + 1 == _ATTEMPTS:
                     raise
                 time.sleep(_PAUSE)
-        return False
+        return self._postings
 
     @contextmanager
     def _failing_as(self, done: str) -> Iterator[None]:
@@ -120,9 +120,11 @@ class Lexical:
     def _clearing_damage(self) -> Iterator[None]:
         try:
             yield
-        except (GitmemError, OSError):
+        except GitmemError:
             raise
         except Exception as error:  # Whoosh parses what it finds: it has raised two dozen types
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a seek to nowhere
+                raise
             self.close()
             self._folder.spoil()
             message = f"the lexical index was damaged ({type(error).__name__}: {error})"
@@ -135,7 +137,8 @@ class Lexical:
 class _Token:
     """What Whoosh reads of a token; one is enough, for it keeps none."""
 
-    __slots__ = ("pos", "text")
+    text: str
+    pos: int
     boost = 1.0
     stopped = False
 
@@ -149,28 +152,23 @@ def _analyse(text: str, **_: Any) -> Iterator[_Token]:
 
 @cache
 def _schema() -> Any:
-    from whoosh.fields import ID, STORED, TEXT, Schema
+    fields = whoosh("fields")
+    named = {name: fields.TEXT(analyzer=_analyse) for name in FIELDS}
+    return fields.Schema(id=fields.ID(unique=True, stored=True), at=fields.STORED, **named)
 
-    fields = {name: TEXT(analyzer=_analyse) for name in FIELDS}
-    return Schema(id=ID(unique=True, stored=True), at=STORED, **fields)
 
-
-def _open(folder: Path) -> Any:
-    from whoosh.filedb.filestore import FileStorage
-    from whoosh.index import FileIndex
-
+def _index(folder: Path, fresh: bool = False) -> Any:
+    whoosh("codec.whoosh3")  # else Whoosh imports it by itself, and loudly
+    storage = whoosh("filedb.filestore").FileStorage(str(folder))
+    index = whoosh("index").FileIndex
     # With a schema given, the pickled one in the index is skipped.
-    return FileIndex(FileStorage(str(folder)), schema=_schema()).searcher()
+    return (index.create if fresh else index)(storage, schema=_schema())
 
 
 def _write(folder: Path, changes: Mapping[str, Change], fresh: bool, replace: bool) -> None:
-    from whoosh.filedb.filestore import FileStorage
-    from whoosh.index import FileIndex
-    from whoosh.writing import CLEAR
-
-    storage = FileStorage(str(folder))
-    make = FileIndex.create if fresh else FileIndex
-    writer = make(storage, schema=_schema()).writer(timeout=1, delay=_PAUSE)
+    writing = whoosh("writing")
+    # The folder is locked already; Whoosh's own lock outlived a writer that met a full disk.
+    writer = _index(folder, fresh).writer(_lk=False)
     try:
         if not (fresh or replace):
             _delete(writer, changes)
@@ -178,74 +176,26 @@ def _write(folder: Path, changes: Mapping[str, Change], fresh: bool, replace: bo
             if isinstance(change, Document):
                 fields = {name: change.field(name) for name in FIELDS}
                 writer.add_document(id=change.id, at=change.at, **fields)
-        writer.commit(mergetype=CLEAR if replace else _merge)
-    except BaseException:  # ^C too: the old index stays, and Whoosh's lock is let go
-        with suppress(Exception):  # it may have closed itself
+        writer.commit(mergetype=writing.CLEAR if replace else _merge)
+    except BaseException:  # ^C too
+        with suppress(Exception):  # its files may not be writable, or closed; all are swept later
             writer.cancel()
         raise
 
 
 def _delete(writer: Any, ids: Iterable[str]) -> None:
-    # Not update_document, which opens every segment anew for each document.
-    with writer.searcher() as searcher:
+    # Not writer.update_document, which opens every segment anew for each document.
+    reader = writer.reader()
+    for leaf, offset in reader.leaf_readers():
         for id in ids:
-            number = searcher.document_number(id=id)
-            if number is not None:
-                writer.delete_document(number)
+            for number, _ in postings_of(leaf, "id", id):
+                writer.delete_document(offset + number)
+    reader.close()
 
 
 def _merge(writer: Any, segments: list[Any]) -> Any:
     """Keep few segments, and few deleted documents: they slow a search and skew its weights."""
-    from whoosh.writing import MERGE_SMALL, OPTIMIZE
-
+    writing = whoosh("writing")
     every = sum(segment.doc_count_all() for segment in segments)
-    policy = OPTIMIZE if writer.deleted_count() * 4 > every else MERGE_SMALL
-    return policy(writer, segments)
-
-
-def _search(searcher: Any, parsed: Query, limit: int) -> list[Candidate]:
-    results = searcher.search(_query(parsed, searcher.reader()), limit=limit)
-    hits = [(searcher.stored_fields(number), score) for score, number in results.top_n]
-    hits.sort(key=lambda hit: (hit[0]["at"], hit[0]["id"]), reverse=True)
-    hits.sort(key=lambda hit: hit[1], reverse=True)
-    return [Candidate(stored["id"], score) for stored, score in hits]
-
-
-def _query(parsed: Query, reader: Any) -> Any:
-    from whoosh import query
-
-    words = [
-        query.Term(field, word, boost=BOOSTS[field])
-        for word in _rarest(parsed.words, reader)
-        for field in UNNAMED
-        if reader.doc_frequency(field, word)
-    ]
-    wanted = query.Or([*words, *(_clause(clause) for clause in parsed.prefixes)])
-    if parsed.required:
-        required = query.And([_clause(clause) for clause in parsed.required])
-        both = query.And([required, wanted])
-        wanted = both if parsed.needs_word else query.AndMaybe(required, wanted)
-    if parsed.excluded:
-        wanted = query.AndNot(wanted, query.Or([_clause(clause) for clause in parsed.excluded]))
-    return wanted
-
-
-def _rarest(words: Iterable[str], reader: Any) -> list[str]:
-    def frequency(word: str) -> int:
-        return sum(reader.doc_frequency(field, word) for field in UNNAMED)
-
-    return sorted(words, key=frequency)[:MOST_WORDS]
-
-
-def _clause(clause: Clause) -> Any:
-    from whoosh import query
-
-    fields = [clause.field] if clause.field else UNNAMED
-    one = len(clause.terms) == 1
-    found = [
-        query.Term(field, clause.terms[0]) if one else query.Phrase(field, list(clause.terms))
-        for field in fields
-    ]
-    if clause.prefix:
-        found += [query.Prefix(field, clause.prefix) for field in fields]
-    return query.ConstantScoreQuery(query.Or(found)) if clause.field else query.Or(found)
+    crowded = writer.deleted_count() * 4 > every
+    return (writing.OPTIMIZE if crowded else writing.MERGE_SMALL)(writer, segments)

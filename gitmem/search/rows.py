@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
@@ -116,8 +116,19 @@ def row_of(memory: Memory, changed: int) -> tuple[Any, ...]:
         int(bool(memory.contested)),
         memory.expires,
         changed,
-        json.dumps(asdict(memory), ensure_ascii=False, separators=(",", ":")),
+        _BODY.encode(memory),
     )
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    parts = {name: getattr(value, name) for name in value.__slots__}
+    if isinstance(value, Memory):  # most of a memory is its defaults
+        return {name: part for name, part in parts.items() if part not in (None, (), False)}
+    return parts
+
+
+# `dataclasses.asdict` copies deeply, and took a third of the time to build a catalog.
+_BODY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_parts)
 
 
 def memory_from(body: str) -> Memory:
@@ -129,10 +140,10 @@ def memory_from(body: str) -> Memory:
             "importance": Importance(fields["importance"]),
             "journal": JournalName(fields["journal"]),
             "scope": Scope(fields["scope"]),
-            "tags": tuple(fields["tags"]),
-            "links": tuple(Link(**link) for link in fields["links"]),
-            "notes": tuple(Note(**note) for note in fields["notes"]),
-            "contested": tuple(Alternative(**side) for side in fields["contested"]),
-            "heads": tuple(fields["heads"]),
+            "tags": tuple(fields.get("tags", ())),
+            "links": tuple(Link(**link) for link in fields.get("links", ())),
+            "notes": tuple(Note(**note) for note in fields.get("notes", ())),
+            "contested": tuple(Alternative(**side) for side in fields.get("contested", ())),
+            "heads": tuple(fields.get("heads", ())),
         }
     )

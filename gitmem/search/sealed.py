@@ -27,7 +27,7 @@ from gitmem.search.base import IndexUnusable, Seen
 SEAL = "seal.json"
 LOCK = "lock"
 PATIENCE = 10.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait for another process that is writing, where the caller does not say."""
 
 _PAUSE = 0.02
 
@@ -44,9 +44,10 @@ class Seal:
 class SealedFolder:
     """The folder at `path`, used as long as `made` (the writer and its versions) sealed it."""
 
-    def __init__(self, path: Path, made: str) -> None:
+    def __init__(self, path: Path, made: str, patience: float = PATIENCE) -> None:
         self.path = path
         self._made = made
+        self._patience = patience
 
     def signature(self) -> tuple[int, int] | None:
         """Return what differs after every sealing; None where there is no seal."""
@@ -74,7 +75,7 @@ class SealedFolder:
 
     @contextmanager
     def writing(self) -> Iterator[Seal | None]:
-        """Hold the folder, made if need be, and yield its seal; all that it does not name is gone."""
+        """Hold the folder, made if need be, and yield its seal; what that does not name is gone."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._is_ours()
         with self._lock():
@@ -95,10 +96,13 @@ class SealedFolder:
         with suppress(OSError):
             (self.path / SEAL).unlink()
 
-    def can_be_made(self) -> bool:
-        """Whether a write would find the folder, or could make it."""
+    def is_vacant(self) -> bool:
+        """Whether nothing was ever written here, and something could be."""
+        if self.path.exists() and set(os.listdir(self.path)) - {LOCK}:
+            return False
         there = next(path for path in (self.path, *self.path.parents) if path.exists())
-        return os.access(there, os.W_OK | os.X_OK)
+        effective = os.access in os.supports_effective_ids
+        return os.access(there, os.W_OK | os.X_OK, effective_ids=effective)
 
     def clear(self) -> None:
         """Delete the content; the folder and its lock stay, for whoever waits for it."""
@@ -121,12 +125,13 @@ class SealedFolder:
         return True
 
     def _read(self) -> Seal | None:
-        with suppress(OSError, ValueError, TypeError, KeyError):  # whatever is no seal says nothing
+        try:
             raw = json.loads((self.path / SEAL).read_bytes())
-            if raw["made"] == self._made:
-                files = {str(name): tuple(facts) for name, facts in raw["files"].items()}
-                return Seal(raw["made"], dict(raw["seen"]), files)
-        return None
+            files = {name: (int(a), int(b), int(c)) for name, (a, b, c) in raw["files"].items()}
+            seal = Seal(raw["made"], dict(raw["seen"]), files)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None  # whatever is no seal says nothing
+        return seal if seal.made == self._made else None
 
     def _held(self) -> Seal | None:
         seal = self._read()
@@ -151,14 +156,13 @@ class SealedFolder:
         return sorted(set(os.listdir(self.path)) - {SEAL, LOCK})
 
     def _sweep(self, keep: Seal | None) -> None:
-        if keep is None:
-            (self.path / SEAL).unlink(missing_ok=True)
-        for name in set(self._names()) - set(keep.files if keep else ()):
+        kept = {LOCK, SEAL, *keep.files} if keep else {LOCK}
+        for name in sorted(set(os.listdir(self.path)) - kept, key=SEAL.__ne__):  # the seal first
             entry = self.path / name
-            if stat.S_ISDIR(entry.lstat().st_mode):
+            if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
             else:
-                entry.unlink()
+                entry.unlink(missing_ok=True)
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -173,9 +177,9 @@ class SealedFolder:
             os.close(handle)
 
     def _acquire(self, handle: int) -> None:
-        for _ in range(int(PATIENCE / _PAUSE)):
+        for attempt in range(int(self._patience / _PAUSE) + 1):
+            time.sleep(_PAUSE * bool(attempt))
             with suppress(BlockingIOError):
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
-            time.sleep(_PAUSE)
         raise IndexUnusable(f"'{self.path}' is being written by another process", "try again")

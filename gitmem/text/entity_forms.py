@@ -20,7 +20,7 @@ FORMS = r"""
   (?P<space> \s+ )
 | (?P<email> (?<![\w.+-]) (?!git@) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)* (?<=[A-Za-z]{2}) )
 | (?P<url> (?<![\w.-]) (?:
-      (?: (?:https?|ftp|ssh|git|file):// | www\. ) (?=\w) «urlchar»* (?<![.,;:!?*_])
+      (?: (?:https?|ftp|ssh|git|file)://(?=[\w/]) | www\.(?=\w) ) «urlchar»* (?<![.,;:!?*_])
     | git@ [\w.-]++ : [\w./-]*\w
     | (?<![/@]) (?: [a-z0-9][a-z0-9-]*+ \. )+ (?:
           (?:com|org|edu|gov) (?: / «urlchar»* (?<![.,;:!?*_]) )?
@@ -39,31 +39,34 @@ FORMS = r"""
           (?!(?:«not_files»)\b) «stem» \. (?:«extensions») (?! [\w(] | \.\w | /\w )
         | (?:«files») (?! [\w-] | \.\w ) )                         # docker/Dockerfile
     | «segment» / (?: «inner» / )*+ [«cjk»]++ \. (?:«extensions») (?!\w)
-    | (?:«folders») (?: / «segment» )++ /?                          # docs/parts
-    | (?=[a-z_]) (?=[a-z/]*[^a-z/\s]) «segment» (?: / (?=[a-z_.]) «segment» ){2,}+ (?![\w/])
+    | (?:«folders») (?: / «inner» )++ /?                            # docs/parts
+    | (?=[a-z_]) (?= (?:[a-z]*/){3} | [a-z/]*[A-Z0-9_.-] )          # refs/notes/gitmem/shared
+      «segment» (?: / (?=[a-z_.]) «segment» ){2,}+ (?![\w/])
     | (?= \w\w | \.\w ) «segment» (?: / «segment» )*+ / (?![\w*])   # docs/
     | (?<=`) (?=[\w.]) «segment» (?: / «segment» )++ (?=`)          # `feature/login`
     | (?<![)\]]) \. (?:«dotfiles») (?! [\w(-] ) ) )                 # .git
 | (?P<version> (?<![\w$.-]) (?:
       v\d++ (?:\.\d++){0,3} (?: \.x\b | «prerelease» )? (?![\w-])
     | \d++ \. \d++ \. (?: x\b | \d++ (?: «prerelease» )? ) (?! \w | \.\d | -\d )
-    | \d++ \. x\b ) )
+    | \d++ \. x\b
+    | (?: (?<=ersion[ ]) | (?<=elease[ ]) | (?<=版本) ) \d++\.\d++ (?! \w | \.\d ) ) )
 | (?P<technology> (?<![\w./-]) (?i:«models») (?=[\w.-]*\d) [-\d] [\w.-]* (?<![.-]) )
-| (?P<identifier> (?<![\w-]) (?!(?:«not_identifiers»)\b) (?:
+| (?P<identifier> (?<![\w\\-]) (?!(?:«not_identifiers»)\b) (?:
       -- [A-Za-z][\w-]*+                                            # --dry-run
     | @ [a-z][\w.-]*+ / [a-z][\w-]*+ (?![\w/.])                     # @types/node
     | (?<=`@) [A-Za-z_][\w.]*+
     | (?<![/.~<>)}\]]) / [a-z][\w-]++ (?![\w/.])                    # /review
     | [A-Za-z_]\w*+ (?: ::~?[A-Za-z_]\w*+ )++                       # std::fs::read
-    | (?<!\.) (?!(?:[A-Za-z]\.)++[A-Za-z]\b)
-      [A-Za-z_]\w*+ (?: (?:\(\))? \.[A-Za-z_]\w*+ )++               # os.path.join
+    | (?<!\.) (?! (?:[A-Za-z]\.)++ (?:[A-Za-z]\b)? (?!\w) )         # but not e.g.
+      [A-Za-z_]\w*+ (?: (?:\(\))? \. (?!(?:«openers»)\b) [A-Za-z_]\w*+ )++  # os.path.join
     | [A-Za-z_]\w*+ (?=\(\))                                        # run()
     | (?!\d) (?= \w*? [A-Za-z0-9] _++ [A-Za-z0-9] ) \w++            # get_user, MAX_RETRIES
     | (?: [a-z]{2,}+[0-9]*+ | [a-z](?=[A-Z][a-z]) ) [A-Z]\w*+       # getUser
     | [A-Z][a-z]++[0-9]*+[A-Z]\w*+ | [A-Z]{2,}[a-z]{3,}\w*+         # UserCache, HTTPServer
     | (?<=`) [A-Za-z_][\w-]++ (?= ` | :[ ] | = )                    # `Spinner`
     | [A-Z][A-Z0-9]++ (?= =\w ) ) )                                 # DEBUG=1
-| (?P<person> (?<=@) (?<![\w`./]@) (?!(?:«not_people»)\b) [A-Za-z] (?: -?\w )*+ )
+| (?P<person> (?<=@) (?<![\w`./]@) (?: (?!(?:«not_people»)\b) [A-Za-z] (?: -?\w )*+
+    | [\u4e00-\u9fff]{2,3} (?![\u4e00-\u9fff]) ) )
 | (?P<number> \d++ (?: [.,]\d++ )*+ (?!\w) )
 | (?P<cjk> [«cjk»] )
 | (?P<word> «word» (?: - (?!(?:«suffixes»)\b) «word» )*+ | [\u0250-\u1fff]++ )
@@ -71,13 +74,13 @@ FORMS = r"""
 """
 
 PARTS = {
-    "segment": r"(?: [\w@+~-]++ | \.++(?=[\w@+~-]) | \*{1,2}(?=[/.]) )++",
-    "inner": r"(?: «segment» | [«cjk»]++(?=/) )",
-    "stem": r"(?: \*\*?(?=\.) | (?: [\w@+~-] | \.(?=[\w@+-]) )+ )",
-    "prerelease": r"(?: [-.+]?(?:a|b|c|rc)\d | [-.+](?:alpha|beta|rc|pre|dev|post|next|canary|\d) )"
-    r"\w*+ (?: [.+-]\w++ )*+",
+    "segment": r"(?: [\w+~-]++ | \.++(?=[\w+~-]) | \*{1,2}(?=[/.]) )++",
+    "inner": r"(?: @?«segment» | [«cjk»]++(?=/) )",
+    "stem": r"(?: \*\*?(?=\.) | (?: [\w+~-] | \.(?=[\w+-]) )+ )",
+    "prerelease": r"(?: [-.+]?(?:a|b|c|rc)\d | [-.+](?:alpha|beta|rc|pre|dev|post|next|canary)"
+    r" | [-+]\d ) \w*+ (?: [.+-]\w++ )*+",
     "urlchar": r"[^\s()\[\]{}<>\"'`|\\«cjk»]",
-    "word": r"[\w\u00c0-\u024f]++",
+    "word": r"[A-Za-z0-9\u00c0-\u024f]++",
     # Scripts written without spaces, and their punctuation.
     "cjk": "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff",
 }

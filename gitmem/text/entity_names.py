@@ -60,8 +60,7 @@ def normalise(name: str) -> str:
     ``./src/`` → ``src``, ``run()`` → ``run``; anything else only loses outer white space.
     """
     name = unicodedata.normalize("NFC", name).strip()
-    known = _technology(name) or (name[:1] in "@#" and _technology(name[1:]))
-    if known:
+    if known := technology(name) or (technology(name[1:]) if name[:1] in "@#" else None):
         return known
     if name.startswith("@") and "/" not in name:
         return name[1:].casefold()
@@ -71,22 +70,20 @@ def normalise(name: str) -> str:
         return name[1:]
     if url := re.fullmatch(r"([A-Za-z]+://[^/?#]*)(\S*)", name):
         return url[1].lower() + url[2].rstrip("/")
-    return _path(name.removesuffix("()"))
+    name = name.removeprefix("./").removesuffix("()")
+    return name.rstrip("/") or name
 
 
-def _technology(name: str) -> str | None:
-    folded = " ".join(name.casefold().split())
+def technology(spelling: str) -> str | None:
+    """Return the technology's name for a `spelling` in any case, None if it is not known."""
+    folded = " ".join(spelling.casefold().split())
+    folded = re.sub(r" (?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff]) ", "", folded)
     if folded in gazetteer().names:
         return gazetteer().names[folded]
     family = re.match(r"[a-z]+(?=[-\d])", folded)
-    if family and re.search(r"\d", folded) and not re.search(r"[\s/]", folded):
+    if family and re.search(r"\d", folded) and not re.search(r"[\s/]|\.[a-z]", folded):
         return gazetteer().models.get(family[0])
     return None
-
-
-def _path(name: str) -> str:
-    name = name.removeprefix("./")
-    return name.rstrip("/") or name
 
 
 def _by_fold(spellings: list[str]) -> dict[str, frozenset[str]]:

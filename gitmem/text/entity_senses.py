@@ -25,7 +25,7 @@ SMALL_NUMBER = re.compile(r"[ ]\d{1,2}\b(?!%)")
 
 def meant(text: str, spans: Iterable[Span]) -> set[Span]:
     """Return those of `spans`, spellings in reading order, that are meant as technologies."""
-    possible = [span for span in spans if _possible(text[slice(*span)])]
+    possible = [span for span in spans if _possible(text, *span)]
     kept = {span for span in possible if _certain(text, *span)}
     joined = _cue("joins", r"\s*(?:(?:{})\s*){{1,2}}")
     links = [
@@ -39,16 +39,16 @@ def meant(text: str, spans: Iterable[Span]) -> set[Span]:
     return kept
 
 
-def _possible(word: str) -> bool:
+def _possible(text: str, start: int, end: int) -> bool:
+    word = text[start:end]
     strict = gazetteer().strict.get(word.casefold())
-    return strict is None or word in strict
+    return strict is None or word in strict or text[start - 1 : start] == "`"
 
 
 def _certain(text: str, start: int, end: int) -> bool:
     word = text[start:end]
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
-    quoted = before.endswith("`") and after.startswith("`")
-    cued = quoted or bool(_cue("after", r"(?:[ @]|==)?(?:\d+\.\d|{})").match(after))
+    cued = before.endswith("`") or bool(_cue("after", r"(?:[ @]|==)?(?:\d+\.\d|{})").match(after))
     if word.casefold() in gazetteer().strict:
         return cued or bool(_cue("before", r"(?:{})[ ]?$").search(before))
     spelled = gazetteer().ordinary.get(word.casefold())
@@ -71,6 +71,6 @@ def _beside_ideograph(before: str, after: str) -> bool:
 @cache
 def _cue(words: str, pattern: str) -> re.Pattern[str]:
     """Compile `pattern` with the gazetteer's list `words` as alternatives of whole words."""
-    cues = sorted(getattr(gazetteer(), words), key=len, reverse=True)
-    ends = (rf"(?<![A-Za-z]){re.escape(cue)}(?![A-Za-z])" for cue in cues)
-    return re.compile(pattern.format("|".join(ends)))
+    cues = sorted(map(re.escape, getattr(gazetteer(), words)), key=len, reverse=True)
+    whole = (rf"\b{cue}\b" if cue.isascii() and cue.isalpha() else cue for cue in cues)
+    return re.compile(pattern.format("|".join(whole)), re.ASCII)

@@ -92,6 +92,7 @@ def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> It
         if anomalies[name]:
             yield Finding(level, name, message.format(n=anomalies[name]), hint)
     for journal in journals:
+        yield from _locks(journal, now)
         if not journal.settled:
             yield Finding(
                 "warning", "vanished", f"'{journal.notes.name}' moved without gitmem",
@@ -112,6 +113,23 @@ _ANOMALIES: Mapping[str, tuple[Level, str, str]] = {
     "incredible": ("warning", "{n} events are dated more than a day ahead",
                    "somebody's clock was wrong; they do not advance ours"),
 }  # fmt: skip
+
+
+def _locks(journal: Journal, now: datetime) -> Iterator[Finding]:
+    """Find locks that no git still holds: it never removes one by itself, nor do we.
+
+    A suspended process that wakes up without its lock would rename somebody else's into place.
+    """
+    for path in journal.locks():
+        try:
+            minutes = int(now.timestamp() - path.stat().st_mtime) // 60
+        except FileNotFoundError:  # released meanwhile
+            continue
+        if minutes:
+            yield Finding(
+                "error", "locked", f"'{path}' has stopped all writing for {minutes} minutes",
+                "if no git command is running here, it was killed: remove the file",
+            )  # fmt: skip
 
 
 def _settings(git: Git) -> Iterator[Finding]:

@@ -64,7 +64,9 @@ def tag(value: str) -> str:
     if not word:
         raise UsageError("a tag is empty", "tags are words, separated by commas")
     if len(word) > LONGEST_TAG:
-        raise UsageError(f"the tag '{shown}' is longer than {LONGEST_TAG} characters")
+        raise UsageError(
+            f"the tag '{shown}' is longer than {LONGEST_TAG} characters", "a tag is a word or two"
+        )
     if not word.isprintable() or any(char.isspace() or char == "," for char in word):
         raise UsageError(f"the tag {shown!r} has a space or a control character", "use '-' instead")
     return word
@@ -117,15 +119,15 @@ def moment(value: str, now: datetime, ahead: bool) -> str:
     Raises:
         UsageError: it is none of them.
     """
-    if match := _AGE.fullmatch(value):
-        span = timedelta(hours=int(match[1]) * _HOURS[match[2]])
-        return format_at(now + span if ahead else now - span)
-    if match := _DATE.fullmatch(value):
-        try:
+    try:
+        if match := _AGE.fullmatch(value):
+            span = timedelta(hours=int(match[1]) * _HOURS[match[2]])
+            return format_at(now + span if ahead else now - span)
+        if match := _DATE.fullmatch(value):
             time = f"{match[1]}T{match[2] or '00:00'}{match[3] or ':00'}+00:00"
             return format_at(datetime.fromisoformat(time))
-        except ValueError:
-            pass
+    except (ValueError, OverflowError):  # no such day, or an age that leaves the calendar
+        pass
     raise UsageError(f"'{value}' is no date", "write 2026-12-31, 2026-12-31T18:00 or an age such as 30d")
 
 

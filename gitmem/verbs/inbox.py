@@ -84,7 +84,7 @@ class Inbox:
         self.held: Sequence[str] = ()
 
     @property
-    def warnings(self) -> Sequence[str]:
+    def warnings(self) -> list[str]:
         """What could not be read or written, a line each."""
         return self._mirror.warnings
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.codec import Event, encode, printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals, Place
-from gitmem.model import JournalName, Memory, Scope, first_line
+from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
 
 PACK_EVERY = 500
@@ -26,6 +27,7 @@ EMPTY_TREE = {
 class Draft:
     """An event to be: its op, the memory it is about (None: a new one) and its own fields.
 
+    One that remembers nothing and has no memory is about the one remembered just before it.
     `base` are the latest events its writer saw, where they are not the memory's heads as of now: who
     edits a file saw what the file showed.
     """
@@ -35,6 +37,13 @@ class Draft:
     fields: Mapping[str, Any] = field(default_factory=dict)
     journal: JournalName = JournalName.SHARED
     base: Sequence[str] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it says, or what the memory says that it is about."""
+        if "data" in self.fields:
+            return render_data(self.fields["data"])
+        return str(self.fields.get("text") or (self.memory.summary if self.memory else ""))
 
     @property
     def target(self) -> JournalName:
@@ -66,8 +75,7 @@ class Recorder:
         heads: dict[str, list[str]] = {}
         for draft in drafts:
             event = encode(self._fields(draft, author, heads))
-            if draft.memory:
-                heads[draft.memory.id] = [event.id]
+            heads[event.memory or ""] = [event.id]
             events.append(event)
         for name in dict.fromkeys(draft.target for draft in drafts):
             pairs = zip(drafts, events, strict=True)
@@ -80,7 +88,10 @@ class Recorder:
         if not now and self._catalog.latest_row() % PACK_EVERY:
             return False
         least = 1 if now else PACK_EVERY
-        return any([journal.pack(least) for journal in self._journals])
+        try:
+            return any([journal.pack(least) for journal in self._journals])
+        except Unavailable:  # what was written is safe without it, and the next time may do
+            return False
 
     def _fields(
         self, draft: Draft, author: str, heads: Mapping[str, list[str]]
@@ -99,6 +110,8 @@ class Recorder:
             fields["base"] = heads.get(draft.memory.id) or list(draft.base or draft.memory.heads)
             if draft.memory.scope is Scope.REPO:
                 fields["scope"] = "repo"
+        elif draft.op != "remember":
+            fields["memory"], fields["base"] = list(heads.items())[-1]
         return fields
 
     def _append(
@@ -108,12 +121,15 @@ class Recorder:
         old = self._catalog.tips()
         at = int(self._now().timestamp())
         done = journal.append({anchor: [e.line for e in events]}, _subject(message), author, at)
-        if done is None:
-            return
+        if done is None:  # git failed after it had moved the ref, and the second try found all there
+            return self._catalog.catch_up()
         places = [Place(journal.name, anchor, line) for _, line in done.lines]
         others = {name: tip for name, tip in old.items() if name != journal.name}
         before = others | ({journal.name.value: done.old} if done.old else {})
-        self._catalog.add(before, others | {journal.name.value: done.new}, places)
+        try:
+            self._catalog.add(before, others | {journal.name.value: done.new}, places)
+        except Unavailable:  # it is written: what else came is for the next command to take in
+            pass
 
     def _anchor(self, journal: Journal, at: str) -> str:
         if journal.name is JournalName.USER:

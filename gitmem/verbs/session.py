@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gitmem import startup
 from gitmem.config import Settings
+from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
@@ -20,6 +21,7 @@ from gitmem.search.rows import Filter
 from gitmem.verbs.briefing import Briefing, compose
 from gitmem.verbs.inbox import CatalogView, Inbox
 from gitmem.verbs.record import Recorder
+from gitmem.verbs.settings import load_settings
 from gitmem.verbs.setup import read_record
 
 
@@ -50,8 +52,10 @@ class Session:
         recorder: Recorder,
         now: Callable[[], datetime],
         short: Callable[[str], str],
+        environ: Mapping[str, str],
     ) -> None:
         self._start = start
+        self._environ = environ
         self._git = git
         self._settings = settings
         self._folder = folder
@@ -95,7 +99,13 @@ class Session:
                 yield
             finally:  # an edit that was recorded must be rendered, or it would be read again
                 if mine and (taken or always or not self._track):
-                    self.written = self._inbox.render(self._view())
+                    self._show(self._inbox)
+
+    def _show(self, inbox: Inbox) -> None:
+        try:
+            self.written = inbox.render(self._view())
+        except Unavailable as error:  # what was to be shown is written, and is shown next time
+            inbox.warnings.append(f"the Markdown files are not up to date: {error.message}")
 
     def remove_mirror(self) -> list[str]:
         """Take hand edits in, then take gitmem's text out of the files; returns their paths."""
@@ -129,6 +139,7 @@ class Session:
     def start(self, fresh: Callable[[], None]) -> Briefing:
         """Brief the reader, and keep the answer for as long as nothing changes."""
         before = self._stamp()
+        self._settings = load_settings(self._git, self._environ)  # a server may be open for long
         fresh()
         with self.around():
             pass
@@ -158,12 +169,18 @@ class Session:
 
     def _stamp(self) -> list[object] | None:
         try:
-            return startup.stamp(str(self._start), self._config_files(), str(self._user_journal))
+            journal = str(self._user_journal)
+            return startup.stamp(str(self._start), self._config_files(), journal, self._environ)
         except startup.Unusual:
             return None
 
     def _config_files(self) -> list[str]:
-        return [str(path) for path in self._git.config_origins()]
+        """Return the files that settings come from, and those that git would include if they were there."""
+        origins = self._git.config_origins()
+        values = self._git.config().items()
+        included = [path for key, paths in values if key.startswith("include") for path in paths]
+        inside = [origin.parent / Path(path).expanduser() for path in included for origin in origins]
+        return [str(path) for path in dict.fromkeys([*origins, *inside])]
 
     def _keep(self, stamped: list[object], briefing: Briefing) -> None:
         now = clock.format_at(self._now())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,9 @@ DERIVED = ("catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexica
 
 REWRITE = ("notes.rewriteRef", "refs/notes/gitmem/*")
 _HEADER = "# gitmem: a mirror of the memories in git notes"
+Keep = Callable[[], None]
+"""Writes down what `Initialised` says now."""
+
 _PATTERNS = {"MEMORY.md": "/MEMORY.md", "memory": "/memory/"}
 
 
@@ -38,17 +42,32 @@ def read_record(folder: Path) -> Initialised | None:
         found = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         found["config"] = [(key, value) for key, value in found["config"]]
         return Initialised(**found)
-    except FileNotFoundError:
+    except OSError:
         return None
     except (ValueError, TypeError, KeyError):  # torn by a full disk: nothing that init did is known
         return Initialised()
 
 
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turn what the system says of a file into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Unavailable(f"cannot write '{error.filename}': {reason}", "check its permissions") from None
+
+
+@_reported()
 def initialise(git: Git, folder: Path, track: bool) -> list[str]:
     """Set the repository up and return a line for each change; running it again changes nothing.
 
+    Each change is recorded before it is made: whoever is stopped in between begins again, and
+    `deinitialise` knows of it.
+
     Raises:
         NotARepository: it is bare, so that there is nowhere to mirror to.
+        Unavailable: a file cannot be written.
     """
     if git.layout.workdir is None:
         raise NotARepository(
@@ -58,12 +77,17 @@ def initialise(git: Git, folder: Path, track: bool) -> list[str]:
     record = read_record(folder)
     said = [] if record else [f"memories are kept in git notes: {REWRITE[1].replace('*', 'shared')}"]
     record = record or Initialised()
-    said += _follow_rewrites(git, record)
-    said += _track(git, record) if track else _exclude(git, record)
-    _write(folder / RECORD, json.dumps(asdict(record), indent=1))
+
+    def keep() -> None:
+        _write(folder / RECORD, json.dumps(asdict(record), indent=1))
+
+    said += _follow_rewrites(git, record, keep)
+    said += (_track if track else _exclude)(git, record, keep)
+    keep()
     return said
 
 
+@_reported()
 def deinitialise(git: Git, folder: Path) -> list[str]:
     """Undo what `initialise` recorded, unless somebody else changed it since."""
     record = read_record(folder)
@@ -83,17 +107,19 @@ def deinitialise(git: Git, folder: Path) -> list[str]:
     return said
 
 
-def _follow_rewrites(git: Git, record: Initialised) -> list[str]:
+def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
     """Let notes follow amended and rebased commits; added, never in place of somebody's own value."""
     key, value = REWRITE
     if value in git.config().get(key.lower(), ()):
         return []
+    if (key, value) not in record.config:
+        record.config.append((key, value))
+        keep()
     git.config_add(key, value)
-    record.config.append((key, value))
     return [f"git config: added {key} = {value} (memories follow amended and rebased commits)"]
 
 
-def _exclude(git: Git, record: Initialised) -> list[str]:
+def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
     """List the mirror in .git/info/exclude; a path tracked on any ref would be overwritten by a checkout."""
     said = []
     free = [path for path in PATHS if path in record.mirrored or not git.tracked(path)]
@@ -101,16 +127,14 @@ def _exclude(git: Git, record: Initialised) -> list[str]:
         f"{path} is tracked here and is left alone ('gitmem init --track' mirrors into it)"
         for path in PATHS if path not in free
     ]  # fmt: skip
-    new = [path for path in free if path not in record.mirrored]
-    if new:
-        exclude = git.layout.common_dir / "info" / "exclude"
-        _add_lines(exclude, [_HEADER, *(_PATTERNS[path] for path in new)], record)
-        said.append(f"{_shown(git, exclude)}: added {' '.join(_PATTERNS[path] for path in new)}")
     record.mirrored = free
+    exclude = git.layout.common_dir / "info" / "exclude"
+    if free and (added := _add_lines(exclude, [_PATTERNS[path] for path in free], record, keep)):
+        said.append(f"{_shown(git, exclude)}: added {' '.join(added)}")
     return said
 
 
-def _track(git: Git, record: Initialised) -> list[str]:
+def _track(git: Git, record: Initialised, keep: Keep) -> list[str]:
     """Leave the mirror to be committed, out of reach of prettier."""
     said = []
     for name, lines in list(record.lines.items()):
@@ -119,12 +143,13 @@ def _track(git: Git, record: Initialised) -> list[str]:
             said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:])}")
     assert git.layout.workdir is not None
     ignore = git.layout.workdir / ".prettierignore"
-    if ignore.is_file() and not ignore.is_symlink() and str(ignore) not in record.lines:
-        _add_lines(ignore, [_PATTERNS[path] for path in PATHS], record)
-        said.append(f".prettierignore: added {' '.join(_PATTERNS.values())}")
+    if ignore.is_file() and not ignore.is_symlink():
+        if added := _add_lines(ignore, [_PATTERNS[path] for path in PATHS], record, keep):
+            said.append(f".prettierignore: added {' '.join(added)}")
     if not record.track:
-        git.config_set("gitmem.track", "true")
         record.config.append(("gitmem.track", "true"))
+        keep()
+        git.config_set("gitmem.track", "true")
         said.append("git config: set gitmem.track = true (commit MEMORY.md and memory/)")
     record.track, record.mirrored = True, list(PATHS)
     return said
@@ -135,13 +160,19 @@ def _shown(git: Git, path: Path) -> str:
     return os.path.relpath(path, top)
 
 
-def _add_lines(path: Path, lines: Iterable[str], record: Initialised) -> None:
-    lines = list(lines)
-    old = _read(path)
-    gap = b"" if not old or old.endswith(b"\n") else b"\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _write(path, (old + gap).decode("utf-8", "surrogateescape") + "".join(f"{x}\n" for x in lines))
-    record.lines[str(path)] = record.lines.get(str(path), []) + lines
+def _add_lines(path: Path, lines: Iterable[str], record: Initialised, keep: Keep) -> list[str]:
+    """Add the lines that a file lacks, below a line that says whose they are; return them."""
+    old = _read(path).decode("utf-8", "surrogateescape")
+    present = old.split("\n")
+    new = [line for line in lines if line not in present]
+    if new:
+        known = record.lines.get(str(path), [])
+        record.lines[str(path)] = list(dict.fromkeys([*known, _HEADER, *new]))
+        keep()
+        gap = "" if not old or old.endswith("\n") else "\n"
+        text = "".join(f"{line}\n" for line in [_HEADER, *new])
+        _write(path, old + gap + text)
+    return new
 
 
 def _remove_lines(path: Path, lines: Iterable[str]) -> bool:
@@ -172,12 +203,13 @@ def _read(path: Path) -> bytes:
 
 def _write(path: Path, text: str) -> None:
     """Write a file beside its place and rename it, so that a crash leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
         temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
         if path.exists():
             temporary.chmod(path.stat().st_mode & 0o777)
         temporary.replace(path)
-    except OSError as error:
-        raise Unavailable(f"cannot write '{path}': {error.strerror}", "check its permissions") from None
+    finally:
+        with suppress(OSError):  # it is in its place, or was never made
+            temporary.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -9,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pytest
 from tests.cli.conftest import Gitmem
 from tests.support import git, run_cli
 
-NOBODY = 65534
 BAD = "\udcff\udcfe"
 """Bytes that are not UTF-8, as Python hands them over."""
 
@@ -56,7 +55,6 @@ REFUSED = {
     "one byte too many": (["remember", "-"], b"x" * (64 * 1024 + 1), "a memory holds"),
     "NUL": (["remember", "-"], b"a\0b", "NUL"),
     "NUL in an object": (["remember", '{"a": "x\\u0000y"}'], None, "NUL"),
-    "NUL deep in an object": (["remember", '{"a": {"b": ["x\\u0000y"]}}'], None, "NUL"),
     "invalid UTF-8": (["remember", "-"], b"caf\xe9", "not UTF-8 text, at byte 3"),
     "UTF-16": (["remember", "-"], "text".encode("utf-16"), "not UTF-8"),
     "invalid argument": (["remember", f"caf{BAD}"], None, "'content' is not UTF-8"),
@@ -90,8 +88,8 @@ def test_refused_with_exit_code_1_and_nothing_is_written(
     name: str, gitmem: Gitmem, remember: Callable[..., str], repo: Path
 ) -> None:
     args, given, message = REFUSED[name]
-    args = [arg.replace("{id}", remember("here before")) for arg in args]
-    gitmem("init")
+    if "{id}" in args:
+        args = [arg.replace("{id}", remember("here before")) for arg in args]
     before = state(repo)
     result = gitmem(*args, input=given, code=1)
     assert message in told(result.stderr)
@@ -134,20 +132,23 @@ def test_stored_as_typed(name: str, gitmem: Gitmem) -> None:
     assert json.loads(gitmem("doctor", "--json").stdout)["data"]["clean"]
 
 
+UNKNOWN = ("0123abcd", "f" * 64, "nonsense", "", "g" * 10_000, "../../etc", "ünï", "0123 abcd")
+
+
+@pytest.mark.parametrize("id", UNKNOWN)
+def test_an_unknown_id(id: str, gitmem: Gitmem) -> None:
+    assert told(gitmem("show", id, code=2).stderr)
+
+
 @pytest.mark.parametrize(
     "args",
-    [
-        ["show", "{}"], ["update", "{}", "x"], ["edit", "{}"], ["evolve", "{}", "x"],
-        ["forget", "{}"], ["restore", "{}"], ["tag", "{}", "x"], ["untag", "{}", "x"],
-        ["link", "{}", "x"],
-        ["unlink", "{}", "x"], ["log", "{}"], ["remember", "x", "--supersedes", "{}"],
-    ],
+    ["update {} x", "edit {}", "evolve {} x", "forget {}", "restore {}", "tag {} x", "untag {} x",
+     "link {} x", "unlink {} x", "log {}", "remember x --supersedes {}"],
 )  # fmt: skip
-@pytest.mark.parametrize("id", ["0123abcd", "f" * 64, "nonsense", "", "g" * 10_000, "../../etc"])
-def test_an_unknown_id(args: list[str], id: str, gitmem: Gitmem, repo: Path) -> None:
+def test_every_verb_says_that_an_id_is_unknown(args: str, gitmem: Gitmem, repo: Path) -> None:
     before = state(repo)
-    result = gitmem(*(arg.format(id) for arg in args), code=2)
-    told(result.stderr)
+    result = gitmem(*args.format("0123abcd").split(), code=2)
+    assert told(result.stderr) == "no memory has the id '0123abcd'"
     assert state(repo) == before
 
 
@@ -207,8 +208,8 @@ def test_not_a_repository(args: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["nowhere", "file", "nul\0byte", "x" * 300, BAD])
 def test_a_place_that_is_none(place: str, tmp_path: Path, gitmem: Gitmem) -> None:
     (tmp_path / "file").write_text("")
-    result = gitmem("-C", str(tmp_path / place), "list", code=3)
-    told(result.stderr)
+    result = gitmem("-C", str(tmp_path / place), "list", code=1)
+    assert "is not a directory" in told(result.stderr)
 
 
 def test_a_bare_repository(tmp_path: Path) -> None:
@@ -231,76 +232,71 @@ def as_root() -> None:
 def test_a_repository_of_another_user(repo: Path) -> None:
     as_root()
     for path in [repo, *repo.rglob("*")]:
-        os.chown(path, NOBODY, NOBODY)
+        os.chown(path, 65534, 65534)
     done = run_cli("list", cwd=repo)
     assert done.returncode == 3
-    assert "owned by another user" in told(done.stderr)
+    assert "another user owns it" in told(done.stderr)
     assert "safe.directory" in done.stderr
 
 
-@pytest.fixture
-def open_place() -> Iterator[Path]:
-    """Return a folder that every user can reach; pytest's own belongs to one."""
-    place = Path(tempfile.mkdtemp(prefix="gitmem-test-"))
-    place.chmod(0o755)
-    yield place
-    subprocess.run(["chmod", "-R", "u+rwX", place], check=False)
-    shutil.rmtree(place)
+CAPABILITIES = (1, 2, 3)
+"""CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER: by these root is never refused."""
 
 
-def run_as_nobody(*args: str, cwd: Path, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line without root's power to write everywhere."""
-    root = os.geteuid() == 0
-    return subprocess.run(
-        [sys.executable, "-m", "gitmem", *args],
-        cwd=cwd, capture_output=True, text=True, env={**os.environ, "HOME": str(home)},
-        **({"user": NOBODY, "group": NOBODY, "extra_groups": []} if root else {}),  # type: ignore[call-overload]
-    )  # fmt: skip
+def give_up_roots_power() -> None:
+    """Drop, before exec, what lets root read and write everywhere."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    for capability in CAPABILITIES:
+        if prctl(24, capability, 0, 0, 0):  # PR_CAPBSET_DROP
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+def run_refused(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a user whom permissions bind."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "gitmem", *args],
+            cwd=cwd, capture_output=True, text=True, check=False,
+            preexec_fn=give_up_roots_power if os.geteuid() == 0 else None,
+        )  # fmt: skip
+    except (subprocess.SubprocessError, AttributeError):
+        pytest.skip("root's power cannot be given up here")
 
 
 @pytest.fixture(params=["indexed", "nothing derived"])
-def locked(
-    request: pytest.FixtureRequest, repo: Path, open_place: Path, hermetic: Path
-) -> tuple[Path, Path]:
-    """Return a repository with one memory that may be read and not written, and a home."""
+def locked(request: pytest.FixtureRequest, repo: Path) -> Iterator[Path]:
+    """Return a repository with one memory that may be read and not written."""
     run_cli("init", cwd=repo)
     run_cli("remember", "Use PostgreSQL", cwd=repo)
-    there, home = open_place / "repo", open_place / "home"
-    shutil.copytree(repo, there)
     if request.param == "nothing derived":
-        shutil.rmtree(there / ".git" / "gitmem")
-    home.mkdir()
-    config = (hermetic / ".gitconfig").read_text() + "[safe]\n\tdirectory = *\n"
-    (home / ".gitconfig").write_text(config)
-    subprocess.run(["chmod", "-R", "a+rX,a-w", there], check=True)
-    return there, home
+        shutil.rmtree(repo / ".git" / "gitmem")
+    subprocess.run(["chmod", "-R", "a-w", repo], check=True)
+    yield repo
+    subprocess.run(["chmod", "-R", "u+w", repo], check=True)
 
 
-def test_no_permission_to_write(locked: tuple[Path, Path]) -> None:
-    there, home = locked
-    before = git(there, "for-each-ref")
-    for args in (["remember", "x"], ["remember", "x", "--private"], ["init"], ["deinit"]):
-        done = run_as_nobody(*args, cwd=there, home=home)
-        if args == ["init"] and done.returncode == 0:
-            continue  # all was in place
-        assert done.returncode == 4, (args, done)
+def test_no_permission_to_write(locked: Path) -> None:
+    before = git(locked, "for-each-ref")
+    for line in ("remember x", "remember x --private", "sync --end x", "init", "deinit"):
+        done = run_refused(*line.split(), cwd=locked)
+        if done.stdout in ("everything is in place\n", "there is nothing to undo\n"):
+            continue
+        assert done.returncode == 4, (line, done)
         told(done.stderr)
-    assert git(there, "for-each-ref") == before
+    assert git(locked, "for-each-ref") == before
 
 
-@pytest.mark.parametrize(
-    "args",
-    [["list"], ["log"], ["search", "postgresql"], ["sync", "--start"], ["status"], ["tags"],
-     ["entities"], ["stats"], ["doctor"], ["export"]],
-)  # fmt: skip
-def test_reading_needs_no_permission_to_write(args: list[str], locked: tuple[Path, Path]) -> None:
-    there, home = locked
-    done = run_as_nobody(*args, cwd=there, home=home)
-    assert done.returncode == 0, done
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) <= 2
-    if args[0] in ("list", "log", "search"):
-        assert "Use PostgreSQL" in done.stdout
+def test_reading_needs_no_permission_to_write(locked: Path) -> None:
+    for line in (
+        "list", "log", "search postgresql", "sync --start", "status", "tags", "entities", "stats",
+        "doctor", "export",
+    ):  # fmt: skip
+        done = run_refused(*line.split(), cwd=locked)
+        assert done.returncode == 0, done
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) <= 2, done.stderr
+        if line.startswith(("list", "log", "search", "sync")):
+            assert "Use PostgreSQL" in done.stdout
 
 
 @pytest.fixture
@@ -320,9 +316,10 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", place], check=False)
 
 
-@pytest.mark.parametrize("room", [0, 8, 24, 64])
-@pytest.mark.parametrize("initialised", [True, False])
-def test_a_full_disk(room: int, initialised: bool, small_disk: Path) -> None:
+@pytest.mark.parametrize(
+    ("initialised", "room"), [(True, 0), (True, 8), (True, 24), (True, 64), (False, 0), (False, 24)]
+)
+def test_a_full_disk(initialised: bool, room: int, small_disk: Path) -> None:
     repo = small_disk
     if initialised:
         run_cli("init", cwd=repo)

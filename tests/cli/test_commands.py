@@ -158,6 +158,28 @@ def test_show_several(gitmem: Gitmem, remember: Remember) -> None:
     assert f"## {two} note" in shown
 
 
+def test_both_sides_of_what_is_contested_are_shown(ask: Ask, gitmem: Gitmem, repo: Path) -> None:
+    memory = ask("remember", "Use SQLite")
+    for by, text in (
+        ("Bob <bob@example.com>", "Use MySQL"),
+        ("Eve <eve@example.com>", "Use Mongo"),
+    ):
+        event = {
+            "at": "2026-11-20T10:11:12.345678Z", "base": [memory["id"]], "by": by,
+            "memory": memory["id"], "op": "revise", "text": text, "v": 1,
+        }  # fmt: skip
+        line = json.dumps(event, separators=(",", ":"))
+        git(repo, "notes", "--ref=gitmem/shared", "append", "-m", line)
+    short = memory["id"][:8]
+    shown = gitmem("show", short).stdout
+    assert "- contested content: Use MySQL (Bob <bob@example.com>, 2026-11-20 10:11)" in shown
+    assert "- contested content: Use Mongo (Eve <eve@example.com>, 2026-11-20 10:11)" in shown
+    assert f"hint: settle it: gitmem update {short} TEXT" in shown
+    assert ", contested)" in gitmem("list", "--contested").stdout
+    gitmem("update", short, "Use PostgreSQL")
+    assert "contested" not in gitmem("show", short).stdout
+
+
 def test_list_filters(ask: Ask, remember: Remember) -> None:
     remember("one", "-k", "decision", "-t", "a,b", "-i", "h")
     remember("two", "-t", "a", "--private")
@@ -190,9 +212,9 @@ def test_log(ask: Ask, gitmem: Gitmem, remember: Remember) -> None:
     gitmem("forget", one, "--reason", "obsolete")
     lines = gitmem("log").stdout.splitlines()
     assert [line.split("**")[1] for line in lines] == "forget tag revise remember remember".split()
-    assert lines[0].endswith("by Ada <ada@example.com> on main (obsolete)")
-    assert lines[1].endswith("#a")
-    assert lines[2].endswith("importance=low : three")
+    assert lines[0].endswith("by Ada <ada@example.com> on main: (obsolete)")
+    assert lines[1].endswith(": #a")
+    assert lines[2].endswith(" on main: three (low)")
     assert len(gitmem("log", one).stdout.splitlines()) == 4
     assert len(gitmem("log", "-n", "2").stdout.splitlines()) == 2
     newest = ask("log")[0]
@@ -265,7 +287,7 @@ def test_care(ask: Ask, gitmem: Gitmem, remember: Remember) -> None:
     assert gitmem("doctor").stdout == "clean\n"
     assert gitmem("doctor", "--repair").stdout == "clean\n"
     assert ask("doctor")["clean"] is True
-    assert gitmem("reindex").stdout == "indexed 1 memories\n"
+    assert gitmem("reindex").stdout == "indexed 1 memory\n"
 
 
 def test_doctor_lists_what_it_finds(gitmem: Gitmem, remember: Remember, repo: Path) -> None:

@@ -183,6 +183,7 @@ def test_usage_errors_are_in_the_house_style(gitmem: Gitmem) -> None:
         "text that begins with a dash goes after '--'\n"
     )
     gitmem("remember", "--", "-5 degrees")
+    assert gitmem("show", "--", "--json", code=2).stderr.startswith("**error:** '--json' is no")
 
 
 def test_version(gitmem: Gitmem) -> None:
@@ -203,12 +204,13 @@ def test_a_reader_that_stops_reading_is_no_error(repo: Path) -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-def test_help_to_a_reader_that_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("args", [["--help"], ["sync", "--start"], ["list", "--json"]])
+def test_a_reader_that_is_gone(args: list[str], repo: Path) -> None:
+    run_cli("sync", "--start", cwd=repo)
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "gitmem", "--help"], stdout=writing, stderr=subprocess.PIPE
-    )
+    command = [sys.executable, "-m", "gitmem", *args]
+    done = subprocess.run(command, cwd=repo, stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -216,13 +218,17 @@ def test_help_to_a_reader_that_is_gone(tmp_path: Path) -> None:
 def test_output_that_cannot_be_written(repo: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "gitmem", "status"],
-            cwd=repo, stdout=full, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-    assert done.returncode == 4
-    assert done.stderr.startswith("**error:** the output cannot be written: No space left on")
+    run_cli("sync", "--start", cwd=repo)
+    for args in (["status"], ["--help"], ["list", "--json"], ["sync", "--start"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "gitmem", *args],
+                cwd=repo, stdout=full, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        assert done.returncode == 4, (args, done)
+        if "--json" not in args:
+            error, _hint = done.stderr.splitlines()
+            assert error.lower().endswith("no space left on device")
 
 
 def test_a_closed_standard_output_does_not_matter(repo: Path) -> None:

@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def on_terminal(*args: str, cwd: Path, typed: str = "", env: dict[str, str] | No
     for chunk in until_closed(main):
         shown += chunk
         if typed and PROMPT in shown:
+            time.sleep(0.3)  # a ^C between the prompt and the read would wait for the next key
             os.write(main, typed.encode())
             typed = ""
     process.wait(timeout=30)

@@ -17,6 +17,7 @@ from pygit2.enums import ConfigLevel, Option
 from gitmem.errors import GitFailed, RefMoved, Unavailable
 from gitmem.journal.git import Backend, Git, RefUpdate, open_repository
 from gitmem.journal.program import GitProgram
+from gitmem.journal.spawn import beside_gc
 from tests.journal.conftest import KEPT, REF, commit_file, land
 from tests.support import git
 
@@ -205,6 +206,26 @@ def test_one_folder_of_another_user_is_named(public: Path, backend: Backend) -> 
 
     with pytest.raises(Unavailable, match=f"'{theirs}' cannot be written"):
         unprivileged(write)
+
+
+def test_objects_are_written_again_when_gc_took_their_folder() -> None:
+    tries: list[int] = []
+
+    def write() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise GitFailed("unable to create temporary file: No such file or directory")
+        return "written"
+
+    def full() -> str:
+        tries.append(1)
+        raise Unavailable("the disk is full")
+
+    assert beside_gc(write) == "written"
+    tries.clear()
+    with pytest.raises(Unavailable):
+        beside_gc(full)
+    assert len(tries) == 1
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -102,6 +102,7 @@ class FakeView:
         self.serial += 1
         memory = make(
             edit.text,
+            id=hashlib.sha256(f"{self.serial} {edit.text}".encode()).hexdigest(),
             kind=edit.kind or "note",
             importance=Importance(edit.importance or "normal"),
             tags=edit.tags,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 
 from gitmem.mirror.document import enclose, read
@@ -51,7 +53,9 @@ def test_every_field_comes_back_exactly(memory: Memory) -> None:
 
 @given(memories, memories)
 def test_items_do_not_run_into_each_other(one: Memory, other: Memory) -> None:
-    block = render_block([Section("Critical", [rendered(one)]), Section("", [rendered(other)])], "9 more")
+    block = render_block(
+        [Section("Critical", [rendered(one)]), Section("", [rendered(other)])], "9 more"
+    )
     (region,) = read(block.encode()).regions
     assert not region.edited
     assert region.closed
@@ -68,14 +72,10 @@ def test_the_context_comes_back_exactly(text: str) -> None:
 
 
 def test_data_is_shown_as_lines() -> None:
-    memory = make(text="x", data={"decision": "Use Go", "reason": "fast", "n": 3})
-    lines = rendered(memory.__class__(**_fields(memory, text=None))).split("\n")
+    data = {"decision": "Use Go", "reason": "fast", "n": 3}
+    lines = rendered(replace(make(), text=None, data=data)).split("\n")
     assert lines[0].startswith("- **decision** decision: Use Go <!-- ")
     assert lines[1:] == ["  reason: fast", "  n: 3"]
-
-
-def _fields(memory: Memory, **changes: object) -> dict[str, object]:
-    return {name: getattr(memory, name) for name in memory.__slots__} | changes
 
 
 def test_a_contested_memory_shows_both_texts() -> None:
@@ -84,7 +84,9 @@ def test_a_contested_memory_shows_both_texts() -> None:
         Alternative("content", "Use PostgreSQL", "f" * 64, "Ada <a@x>", "2026-11-20T00:00"),
         Alternative("forgotten", None, "d" * 64, "Eve <e@x>", "2026-11-22T00:00"),
     )
-    memory = make("Use PostgreSQL", contested=sides, notes=(Note("works", "Ada <a@x>", "2026-12-01"),))
+    memory = make(
+        "Use PostgreSQL", contested=sides, notes=(Note("works", "Ada <a@x>", "2026-12-01"),)
+    )
     first, *rest = rendered(memory).split("\n")
     assert "Use PostgreSQL" in first
     assert rest == [
@@ -119,7 +121,9 @@ def test_a_file_keeps_to_its_limit() -> None:
 
 def test_what_matters_stands_first() -> None:
     kinds = [make("a", kind="fact"), make("b", importance=Importance.HIGH), make("c", kind="story")]
-    pairs = [(memory, memory.body) for memory in [*kinds, make("d", importance=Importance.CRITICAL)]]
+    pairs = [
+        (memory, memory.body) for memory in [*kinds, make("d", importance=Importance.CRITICAL)]
+    ]
     assert [section.title for section in long_term(pairs)] == ["Critical", "High", "Facts", "Story"]
 
 

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-BACKENDS = ("program", "libgit2")
+from gitmem.journal.git import Backend
+
+BACKENDS: tuple[Backend, ...] = ("program", "libgit2")
 
 
 class Writer:
@@ -24,12 +26,13 @@ class Writer:
         name: str,
         verb: str = "remember",
         *,
-        backend: str = "program",
+        backend: Backend = "program",
         count: int = 0,
         private: bool = False,
     ) -> None:
         job = {"repo": str(repo), "name": name, "verb": verb, "backend": backend,
                "count": count, "private": private}  # fmt: skip
+        self._heard = ""
         self._child = subprocess.Popen(
             [sys.executable, "-m", "tests.reliability.writer", json.dumps(job)],
             stdin=subprocess.PIPE,
@@ -65,24 +68,28 @@ class Writer:
         self._child.stdin.write("go\n")
         self._child.stdin.flush()
 
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return self._child.poll() is None
+    def lines(self) -> Iterator[str]:
+        """Yield what it says as it says it."""
+        assert self._child.stdout
+        while line := self._child.stdout.readline():
+            self._heard += line
+            yield line
 
-    def kill(self) -> None:
-        """Kill it, and the git processes it started, as a power cut would."""
+    def kill(self, alone: bool = False) -> None:
+        """Kill it, and the git processes it started, as a power cut would; or it `alone`."""
         try:
-            os.killpg(self._child.pid, signal.SIGKILL)
+            (os.kill if alone else os.killpg)(self._child.pid, signal.SIGKILL)
         except ProcessLookupError:  # it has ended already
             pass
 
     def finish(self) -> list[list[str]]:
         """Wait for its end and return the lines it said, as words; a last half line is left out."""
-        output, errors = self._child.communicate()
+        assert self._child.stdout and self._child.stderr
+        said = self._heard + self._child.stdout.read()
+        errors = self._child.stderr.read()
         if "Traceback" in errors:
             raise AssertionError(errors)
-        return [line.split(" ", 1) for line in output.split("\n")[:-1]]
+        return [line.split(" ", 1) for line in said.split("\n")[:-1]]
 
 
 def race(repo: Path, writers: int, each: int, private: bool = False) -> list[str]:
@@ -93,8 +100,13 @@ def race(repo: Path, writers: int, each: int, private: bool = False) -> list[str
     with ExitStack() as stack:
         racing = [
             stack.enter_context(
-                Writer(repo, f"writer {number}", backend=BACKENDS[number % 2], count=each,
-                       private=private)  # fmt: skip
+                Writer(
+                    repo,
+                    f"writer {number}",
+                    backend=BACKENDS[number % 2],
+                    count=each,
+                    private=private,
+                )  # fmt: skip
             )
             for number in range(writers)
         ]

@@ -26,5 +26,7 @@ def test_20_processes_race_to_make_the_private_journal(repo: Path) -> None:
         assert {memory.id for memory in gm.list(private=True)} == set(acknowledged)
         assert len(acknowledged) == 60
         assert gm.doctor().clean
-    assert [path.name for path in (repo / ".git" / "gitmem").glob("private.git*")] == ["private.git"]
+    assert [path.name for path in (repo / ".git" / "gitmem").glob("private.git*")] == [
+        "private.git"
+    ]
     assert git(repo, "for-each-ref", "--format=%(refname)") == "refs/heads/main"

@@ -15,6 +15,7 @@ import gitmem
 from gitmem import Gitmem, GitmemError
 
 KINDS = ("decision", "fact", "lesson", "note")
+VERBS = {"remember": 8, "update": 4, "forget": 3, "start": 4, "end": 1}
 
 
 def say(word: str, *rest: str) -> None:
@@ -34,7 +35,7 @@ def live(gm: Gitmem, job: dict[str, Any]) -> None:
     chosen = random.Random(job["name"])
     mine: list[str] = []
     for number in range(10**9):
-        word = chosen.choice(("remember", "remember", "update", "forget", "start", "end"))
+        word = chosen.choices(list(VERBS), list(VERBS.values()))[0]
         text = f"{job['name']} says number {number}"
         if word == "remember" or (word in ("update", "forget") and not mine):
             say("remembering", text)

@@ -41,7 +41,8 @@ PROSE_KEYS = frozenset(
     "text thinking content description response user_response summary value system".split()
 )
 NOT_PROSE = frozenset(
-    "tools toolCalls toolUseResult toolCallStates tool_result base_instructions replacement_history".split()
+    "tools toolCalls toolUseResult toolCallStates tool_result base_instructions "
+    "replacement_history".split()
 )
 SENTENCE = re.compile(r"[^\s].*?(?:[.!?](?=\s)|[。！？]|$)", re.MULTILINE)
 FENCE = re.compile(r"^(```|~~~).*?(^\1|\Z)", re.MULTILINE | re.DOTALL)
