@@ -21,7 +21,17 @@ from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
 from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
-from gitmem.search.rows import IS_DATE, SCHEMA, VERSION, Filter, memory_from, row_of
+from gitmem.journal.visibility import Fact
+from gitmem.search.rows import (
+    IS_DATE,
+    SCHEMA,
+    TABLES,
+    VERSION,
+    Filter,
+    event_row,
+    memory_from,
+    row_of,
+)
 
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
@@ -46,13 +56,48 @@ class Mark:
     changed: int
 
 
-class Catalog:
-    """Folded memories, by id, by field and by time."""
+class Look(Protocol):
+    """How one looks: which events are seen. `key` changes when the answer may."""
 
-    def __init__(self, path: Path | None, source: Source) -> None:
+    @property
+    def key(self) -> str: ...
+    def seen(self, facts: Sequence[Fact]) -> set[str]:
+        """Return the ids of the events seen, of all there are."""
+        ...
+
+    def belonging(self, facts: Sequence[Fact]) -> set[str]:
+        """Return those of some new events that are seen without any carry."""
+        ...
+
+
+class Everything:
+    """Sees every event, whatever its branch."""
+
+    key = "everything"
+
+    def seen(self, facts: Sequence[Fact]) -> set[str]:
+        """Return all ids."""
+        return {fact.id for fact in facts}
+
+    belonging = seen
+
+
+class Catalog:
+    """Folded memories as `look` sees them, by id, by field and by time."""
+
+    def __init__(self, path: Path | None, source: Source, look: Look | None = None) -> None:
         """Open or make the catalog at `path` (None: in memory); `catch_up` before reading."""
         self._source = source
+        self.look: Look = look or Everything()
         self._db = Database(path, SCHEMA, VERSION, self._catch_up)
+
+    def copy(self, look: Look) -> Catalog:
+        """Return a copy in memory that looks in another way."""
+        other = Catalog(None, self._source, look)
+        other._db.close()
+        other._db = self._db.copy(other._catch_up)
+        other.catch_up()
+        return other
 
     @property
     def warnings(self) -> list[str]:
@@ -84,12 +129,14 @@ class Catalog:
                 self._set("tips", json.dumps(dict(new)))
 
     def _catch_up(self) -> None:
-        if self.tips() == self._source.tips():
-            return
-        with self._db.transaction():
-            tips = self._source.tips()
-            self._take(self._missing(self.tips(), tips))
-            self._set("tips", json.dumps(tips))
+        if self.tips() != self._source.tips():
+            with self._db.transaction():
+                tips = self._source.tips()
+                self._take(self._missing(self.tips(), tips))
+                self._set("tips", json.dumps(tips))
+        if self._unseen() or self._get("look") != self.look.key:
+            with self._db.transaction():
+                self._look()
 
     def _missing(self, seen: Mapping[str, str], tips: Mapping[str, str]) -> Iterable[Place]:
         if seen and not set(seen) - set(tips):
@@ -97,61 +144,110 @@ class Catalog:
                 return self._source.added(seen, tips)
             except KeyError:  # the journal was rewritten: its old tip is gone
                 pass
-        for table in ("events", "places", "broken", "memories", "tags", "entities", "meta"):
+        for table in TABLES:
             self._db.execute(f"DELETE FROM {table}")
         self._set("epoch", secrets.token_hex(8))
         return self._source.read(tips)
 
     def _take(self, places: Iterable[Place]) -> None:
-        changed = self.mark().changed + 1
         rest = iter(places)
         while batch := list(islice(rest, BATCH)):
-            if touched := self._insert(batch):
-                self._fold(touched, changed)
-                self._set("changed", str(changed))
+            self._insert(batch)
 
-    def _insert(self, places: Iterable[Place]) -> dict[str, list[Event]]:
-        """Store lines, and return the events among them by the memory they are about."""
-        touched: dict[str, list[Event]] = defaultdict(list)
-        events, standing, broken = [], [], []
+    def _insert(self, places: Iterable[Place]) -> None:
+        events, standing, broken, carried = [], [], [], []
         for place in places:
-            journal = place.journal.value
             try:
                 event = decode(place.line)
             except BrokenLine as error:
-                broken.append((journal, place.anchor, place.line, str(error)))
+                broken.append((place.journal.value, place.anchor, place.line, str(error)))
                 continue
-            about = event.memory
-            events.append(
-                (event.id, about, event.at, event.op, event.understood, journal, event.line)
-            )
-            standing.append((event.id, journal, place.anchor))
-            if about:
-                touched[about].append(event)
-        self._db.executemany(f"INSERT INTO events VALUES (?,?,?,?,?,?,?) {SHARED_FIRST}", events)
+            events.append(event_row(event, place.journal))
+            standing.append((event.id, place.journal.value, place.anchor))
+            if event.understood and event.op == "carry":
+                carried += [(id, event.id) for id in event.fields["events"]]
+        marks = ",".join("?" * len(events[0])) if events else ""
+        self._db.executemany(f"INSERT INTO events VALUES ({marks}) {SHARED_FIRST}", events)
+        # An event that stands on one more commit may be seen from elsewhere.
+        self._db.executemany(
+            "UPDATE events SET seen = NULL WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM places"
+            " WHERE event = ?1 AND anchor = ?3)", standing,
+        )  # fmt: skip
         self._db.executemany("INSERT OR IGNORE INTO places VALUES (?,?,?)", standing)
         self._db.executemany("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", broken)
-        return touched
+        self._db.executemany("INSERT OR IGNORE INTO carried VALUES (?,?)", carried)
 
-    def _fold(self, touched: Mapping[str, Iterable[Event]], changed: int) -> None:
-        folded = [self._folded(id, fresh) for id, fresh in touched.items()]
-        memories = [memory for memory in folded if memory is not None]
-        ids = [(id,) for id in touched]
-        self._db.executemany("DELETE FROM memories WHERE id=?", ids)
-        self._db.executemany("DELETE FROM tags WHERE memory=?", ids)
+    # -- looking ------------------------------------------------------------------------------
+
+    def facts(self, where: str = "") -> list[Fact]:
+        """Return what visibility needs to know of the events (of those that `where` lets through)."""
+        carries: dict[str, list[str]] = defaultdict(list)
+        for event, carry in self._db.stream("SELECT event, carry FROM carried"):
+            carries[carry].append(event)
+        sql = (
+            "SELECT id, memory, op, at, repo, branch, lineage, pending, group_concat(DISTINCT anchor)"
+            f" FROM events JOIN places ON event = id WHERE understood {where} GROUP BY id"
+        )
+        return [
+            Fact(id, memory, op, at, tuple(anchors.split(",")), bool(repo), branch, line,
+                 bool(pending), tuple(carries.get(id, ())))
+            for id, memory, op, at, repo, branch, line, pending, anchors in self._db.stream(sql)
+        ]  # fmt: skip
+
+    def _unseen(self) -> bool:
+        return bool(self._db.value("SELECT 1 FROM events WHERE seen IS NULL LIMIT 1"))
+
+    def _look(self) -> None:
+        """Mark the events that are seen, and fold the memories for which that is new."""
+        fresh = self._get("look") == self.look.key and self._plain()
+        only = "AND seen IS NULL" if fresh else ""
+        facts = self.facts(only)
+        seen = self.look.belonging(facts) if fresh else self.look.seen(facts)
+        before = dict(self._db.stream(f"SELECT id, seen FROM events WHERE understood {only}"))
+        turned = [fact for fact in facts if before[fact.id] != int(fact.id in seen)]
+        flags = [(int(fact.id in seen), fact.id) for fact in turned]
+        self._db.executemany("UPDATE events SET seen=? WHERE id=?", flags)
+        self._db.execute("UPDATE events SET seen=0 WHERE seen IS NULL")
+        if touched := list(dict.fromkeys(fact.memory for fact in turned if fact.memory)):
+            self._fold(touched, self.mark().changed + 1)
+        self._set("look", self.look.key)
+
+    def _plain(self) -> bool:
+        """Whether no carry has to do with the events that nobody has looked at yet."""
+        sql = (
+            "SELECT 1 FROM events LEFT JOIN carried ON event = id"
+            " WHERE seen IS NULL AND (op = 'carry' OR carry IS NOT NULL) LIMIT 1"
+        )
+        return not self._db.value(sql)
+
+    def _fold(self, ids: Sequence[str], changed: int) -> None:
+        for start in range(0, len(ids), BATCH):
+            self._fold_some(ids[start : start + BATCH], changed)
+        self._set("changed", str(changed))
+
+    def _fold_some(self, ids: Sequence[str], changed: int) -> None:
+        memories = [memory for memory in map(self._folded, ids) if memory is not None]
+        keys = [(id,) for id in ids]
+        self._db.executemany("DELETE FROM memories WHERE id=?", keys)
+        self._db.executemany("DELETE FROM tags WHERE memory=?", keys)
         rows = [row_of(memory, changed) for memory in memories]
         marks = ",".join("?" * len(rows[0])) if rows else ""
         self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
+        self._db.executemany(
+            "INSERT OR REPLACE INTO touched SELECT id, substr(at, 1, 10), ?2 FROM events WHERE id=?1",
+            [(id, changed) for id in ids],
+        )
 
-    def _folded(self, id: str, fresh: Iterable[Event]) -> Memory | None:
-        """Fold a memory, of whose events `fresh` need not be read again."""
-        read = {event.id: event for event in fresh}
-        found = self._db.rows("SELECT id, line, journal FROM events WHERE memory=?", (id,))
-        events = [read.get(event) or decode(line) for event, line, _ in found]
-        journal = next((journal for event, _, journal in found if event == id), "shared")
-        return fold_memory(events, None, JournalName(journal))
+    def _folded(self, id: str) -> Memory | None:
+        sql = "SELECT id, line, journal, seen FROM events WHERE memory=? AND understood"
+        found = self._db.rows(sql, (id,))
+        seen = {event for event, _, _, flag in found if flag}
+        if not seen:
+            return None
+        journal = next((journal for event, _, journal, _ in found if event == id), "shared")
+        return fold_memory([decode(line) for _, line, _, _ in found], seen, JournalName(journal))
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -250,7 +346,7 @@ class Catalog:
     def days_since(self, mark: Mark | None) -> set[str]:
         """Return the days (``YYYY-MM-DD``) of the memories that changed since `mark`."""
         since = mark.changed if mark and mark.epoch == self.mark().epoch else 0
-        sql = "SELECT DISTINCT substr(created, 1, 10) FROM memories WHERE changed > ?"
+        sql = "SELECT DISTINCT day FROM touched WHERE changed > ?"
         return {row[0] for row in self._db.rows(sql, (since,))}
 
     def has_source(self, edit: str) -> bool:
