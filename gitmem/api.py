@@ -199,7 +199,9 @@ class Gitmem:
     def evolve(self, id: str, note: str) -> Memory:
         """Add a note to a memory, beside its text."""
         memory = self._alive(id)
-        return self._write([Draft("revise", memory, {"reason": content.content(note)["text"]})], "evolve")
+        return self._write(
+            [Draft("revise", memory, {"reason": content.content(note)["text"]})], "evolve"
+        )
 
     def forget(self, id: str, *, reason: str = "") -> Memory:
         """Take a memory out of sight; `restore` brings it back."""
@@ -263,7 +265,9 @@ class Gitmem:
         self._fresh()
         prefix = id.strip().lower()
         if len(prefix) < 4 or set(prefix) - set("0123456789abcdef"):
-            raise NotFound(f"'{id[:80]}' is no memory id", "an id is 4 or more hex digits; see 'gitmem list'")
+            raise NotFound(
+                f"'{id[:80]}' is no memory id", "an id is 4 or more hex digits; see 'gitmem list'"
+            )
         found = self._catalog.with_prefix(prefix)
         if len(found) > 1:
             shown = tuple(self.short(other) for other in found)
@@ -446,7 +450,9 @@ class Gitmem:
         with self._session.around():
             pass
         findings = list(care.examine(self._git, self._journals, self._catalog, self._now()))
-        findings += [Finding("warning", "held", line, "gitmem sync --accept") for line in self._session.held]
+        findings += [
+            Finding("warning", "held", line, "gitmem sync --accept") for line in self._session.held
+        ]
         return Report(findings, repaired)
 
     def reindex(self) -> int:

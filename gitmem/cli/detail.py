@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.lines import Short, hint, item, spelled, target_of, when
 from gitmem.cli.render import Line, View
-from gitmem.model import Memory
 
 if TYPE_CHECKING:
     from gitmem.journal.codec import Event
+    from gitmem.model import Memory
 
 
 def details(short: Short, found: Sequence[Memory]) -> View:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -12,10 +11,10 @@ from gitmem.cli.content import content_of
 from gitmem.cli.render import View
 from gitmem.cli.verb import verb
 from gitmem.errors import GitmemError, Unavailable, UsageError
-from gitmem.model import Memory
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem
+    from gitmem.model import Memory
 
 
 @verb("gitmem edit 1a2b3c4d", "EDITOR='code --wait' gitmem edit 1a2b3c4d")
@@ -51,6 +50,8 @@ def _ask_editor(memory: Memory) -> str | None:
 def _editable(memory: Memory) -> str:
     if memory.data is None:
         return memory.body
+    import json
+
     return json.dumps(dict(memory.data), ensure_ascii=False, indent=2)
 
 

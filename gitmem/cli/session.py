@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -49,6 +48,8 @@ def _start(gm: Gitmem, format: str) -> View:
     briefing = gm.sync_start()
     if format == "markdown":
         return views.passage(briefing, briefing.markdown)
+    import json
+
     return views.passage(briefing.compact, json.dumps(briefing.compact, ensure_ascii=False))
 
 

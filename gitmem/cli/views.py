@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from gitmem.cli.lines import Short, hint, memory_line, pair, saved_line, spelled
 from gitmem.cli.render import Line, View
 from gitmem.errors import Unavailable
-from gitmem.model import Hit, Memory
 
 if TYPE_CHECKING:
     from gitmem.api import EntityCount, EntityPage, Report, Undone
+    from gitmem.model import Hit, Memory
 
 NO_MATCH = "no memory matches"
 WHOLE = 400

@@ -166,15 +166,17 @@ class Journals:
 
     def _make(self, path: Path) -> None:
         """Make a repository beside its place and rename it: whoever is killed leaves no half of one."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self.git.init_bare(beside)
             beside.rename(path)
         except OSError as error:
-            shutil.rmtree(beside, ignore_errors=True)
             if not path.is_dir():  # else another process was first
-                raise Unavailable(f"cannot make '{path}': {error.strerror}") from None
+                hint = "check its owner and permissions"
+                raise Unavailable(f"'{path}' cannot be made: {error.strerror}", hint) from None
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
 
     def tips(self) -> dict[str, str]:
         """Return the tip of every journal that has one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from gitmem.mirror.escape import canonical
 from gitmem.mirror.parse import Item
@@ -13,6 +13,7 @@ from gitmem.mirror.parse import Item
 SIMILAR = 0.75
 """Least `difflib` ratio at which a text without an id is taken for a changed one."""
 
+_MOST = 500  # items without an id that are compared: more are pasted text, not a rewritten block
 _COMPARED = 199  # characters; from 200 on difflib leaves frequent ones out
 _CANDIDATES = 3  # texts compared with one text, the likely first: 200 rewritten lines take < 1 s
 
@@ -113,7 +114,7 @@ def _likely(left: Mapping[int, str], right: Mapping[int, str]) -> list[tuple[int
     """Return pairs of texts that share many pairs of letters, those that share most first."""
     letters = {place: _letters(text) for place, text in left.items()}
     found: list[tuple[float, int, int]] = []
-    for index, text in right.items():
+    for index, text in islice(right.items(), _MOST):
         mine = _letters(text)
         shares = (
             (-len(mine & others) / (len(mine) + len(others) or 1), place, index)

@@ -104,12 +104,12 @@ class Reader:
 
 def agreed(found: Iterable[tuple[str, Edit]], arrived: Collection[str]) -> list[tuple[str, Edit]]:
     """Return the edits of all files together: each once, none that forgets what another keeps."""
-    edits: list[tuple[str, Edit]] = []
+    edits: dict[str, tuple[str, Edit]] = {}
     for path, edit in found:
-        if not isinstance(edit, Unattributed) and all(edit != other for _, other in edits):
-            edits.append((path, edit))
-    kept = {edit.id for _, edit in edits if isinstance(edit, Revise)} | set(arrived)
+        if not isinstance(edit, Unattributed):
+            edits.setdefault(repr(edit), (path, edit))
+    kept = {edit.id for _, edit in edits.values() if isinstance(edit, Revise)} | set(arrived)
     return [
-        (path, edit) for path, edit in edits
+        (path, edit) for path, edit in edits.values()
         if not (isinstance(edit, Forget) and edit.id in kept)
     ]  # fmt: skip

@@ -72,6 +72,9 @@ class _Reconciliation:
         self._defaults = {title(kind): {"kind": kind} for kind in kinds}
         self._defaults |= {title(grade): {"importance": grade.value} for grade in Importance}
         self._kinds = kinds
+        shown = {item.id for item in base.block.items}
+        recent = (item for item in current.items if item.id not in shown)
+        self._recent = {escape.canonical(item.text) for item in recent}
         self._names = {name for item in own for name in item.mentions}
 
     def outcome(self, edited: Block, forgetful: bool) -> Outcome:
@@ -152,9 +155,7 @@ class _Reconciliation:
             typed = f"{item.whole}\n{item.annex}".strip()
             yield from [Unattributed(typed)] if typed else []
             return
-        shown = {item.id for item in self._base.block.items}
-        recent = [item for item in self._current.items if item.id not in shown]
-        if any(escape.alike(item.text, other.text) for other in recent):
+        if escape.canonical(item.text) in self._recent:
             return  # remembered already: what died between the journal and the file starts again
         default = self._defaults.get(item.heading, {})
         yield Add(

@@ -13,6 +13,7 @@ gitmem's: other sides of a contested memory, notes, and how much of a long text 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,6 +127,7 @@ def fit(items: Iterable[tuple[Memory, str]], limit: Limit, spent: str) -> list[t
     return chosen
 
 
+@cache
 def template(name: str) -> str:
     """Return a file template: the one in the package, or the checkout's."""
     here = Path(__file__).parent

@@ -120,8 +120,8 @@ def catch_up(index: Index, now: Seen, changes: Callable[[Seen], Iterable[Change]
     return False
 
 
-class FakeIndex:
-    """An index in memory, for tests of what stands above one: plain, exact and slow."""
+class PlainIndex:
+    """An index in memory, for when no other can be used: plain, exact and slow."""
 
     def __init__(self) -> None:
         self._seen: Seen | None = None

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
@@ -104,6 +104,11 @@ class Catalog:
         """What had to be rebuilt or bypassed, a line each."""
         return self._db.warnings
 
+    @property
+    def persistent(self) -> bool:
+        """Whether it is there for the next process; not when the file had to be bypassed."""
+        return self._db.persistent
+
     # -- keeping up ---------------------------------------------------------------------------
 
     def catch_up(self) -> None:
@@ -126,14 +131,14 @@ class Catalog:
             # Even if others came between: an amend may have taken the lines out of the tip again.
             self._take(places)
             if self.tips() == old:
-                self._set("tips", json.dumps(dict(new)))
+                self._set("tips", dict(new))
 
     def _catch_up(self) -> None:
         if self.tips() != self._source.tips():
             with self._db.transaction():
                 tips = self._source.tips()
                 self._take(self._missing(self.tips(), tips))
-                self._set("tips", json.dumps(tips))
+                self._set("tips", tips)
         if self._unseen() or self._get("look") != self.look.key:
             with self._db.transaction():
                 self._look()
@@ -223,7 +228,7 @@ class Catalog:
     def _fold(self, ids: Sequence[str], changed: int) -> None:
         for start in range(0, len(ids), BATCH):
             self._fold_some(ids[start : start + BATCH], changed)
-        self._set("changed", str(changed))
+        self._set("changed", changed)
 
     def _fold_some(self, ids: Sequence[str], changed: int) -> None:
         memories = [memory for memory in map(self._folded, ids) if memory is not None]
@@ -241,24 +246,24 @@ class Catalog:
         )
 
     def _folded(self, id: str) -> Memory | None:
-        sql = "SELECT id, line, journal, seen FROM events WHERE memory=? AND understood"
-        found = self._db.rows(sql, (id,))
-        seen = {event for event, _, _, flag in found if flag}
-        if not seen:
-            return None
-        journal = next((journal for event, _, journal, _ in found if event == id), "shared")
-        return fold_memory([decode(line) for _, line, _, _ in found], seen, JournalName(journal))
+        def read(line: bytes, journal: str, seen: int) -> tuple[Event, JournalName, int]:
+            return decode(line), JournalName(journal), seen
+
+        sql = "SELECT line, journal, seen FROM events WHERE memory=? AND understood"
+        found = self._db.rows(sql, (id,), read)
+        seen = {event.id for event, _, flag in found if flag}
+        journal = next((name for event, name, _ in found if event.id == id), JournalName.SHARED)
+        return fold_memory([event for event, _, _ in found], seen, journal) if seen else None
 
     # -- reading ------------------------------------------------------------------------------
 
     def tips(self) -> dict[str, str]:
         """Return the journal tips taken in so far."""
-        tips: dict[str, str] = json.loads(self._get("tips") or "{}")
-        return tips
+        return self._get("tips") or {}
 
     def mark(self) -> Mark:
         """Return where a reader that has everything now stands."""
-        return Mark(self._get("epoch") or "", int(self._get("changed") or 0))
+        return Mark(self._get("epoch") or "", self._get("changed") or 0)
 
     def changed_since(self, mark: Mark | None) -> tuple[list[str], bool]:
         """Return the ids changed since `mark`, oldest first, and whether the reader begins anew."""
@@ -269,8 +274,8 @@ class Catalog:
 
     def memory(self, id: str) -> Memory | None:
         """Return the memory with that full id, forgotten or not."""
-        body = self._db.value("SELECT body FROM memories WHERE id=?", (id,))
-        return memory_from(body) if body else None
+        found = self._db.rows("SELECT body FROM memories WHERE id=?", (id,), memory_from)
+        return found[0] if found else None
 
     def with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
         """Return the ids that begin with `prefix`, in order."""
@@ -286,8 +291,7 @@ class Catalog:
     def select(self, filter: Filter) -> list[Memory]:
         """Return the memories a filter lets through, in its order."""
         where, args = filter.sql()
-        rows = self._db.rows(f"SELECT body FROM memories {where}", args)
-        return [memory_from(row[0]) for row in rows]
+        return self._db.rows(f"SELECT body FROM memories {where}", args, memory_from)
 
     def count(self, filter: Filter) -> int:
         """Return how many memories a filter lets through, whatever its limit."""
@@ -313,8 +317,7 @@ class Catalog:
         """Yield events newest first: of one memory, or all."""
         where, args = ("WHERE memory=?", (memory,)) if memory else ("", ())
         sql = f"SELECT line FROM events {where} ORDER BY at DESC, id DESC"
-        for (line,) in self._db.stream(sql, args):
-            yield decode(line)
+        yield from self._db.stream(sql, args, decode)
 
     def event_count(self) -> int:
         """Return how many distinct events the journals hold."""
@@ -355,9 +358,9 @@ class Catalog:
         return bool(self._db.value(sql, (f'"edit":"{edit}"',)))
 
     def anomalies(self, horizon: str) -> dict[str, int]:
-        """Count broken lines, lines of later versions, events without a memory, incredible times."""
+        """Count broken lines, lines of later versions, memories without a remember, wrong times."""
         count = "SELECT count(*) FROM "
-        lone = "WHERE understood AND memory IS NOT NULL AND memory NOT IN (SELECT id FROM memories)"
+        lone = "WHERE understood AND memory IS NOT NULL AND memory NOT IN (SELECT id FROM events)"
         return {
             "broken": self._db.value(count + "broken"),
             "later": self._db.value(count + "events WHERE NOT understood"),
@@ -376,12 +379,10 @@ class Catalog:
 
     def entities_mark(self) -> Mark | None:
         """Return how far entities have been found."""
-        mark = json.loads(self._get("entities") or "null")
+        mark = self._get("entities")
         return Mark(*mark) if mark else None
 
-    def set_entities(
-        self, found: Mapping[str, Iterable[tuple[str, str]]], mark: Mark
-    ) -> None:
+    def set_entities(self, found: Mapping[str, Iterable[tuple[str, str]]], mark: Mark) -> None:
         """Record the (name, type) entities of each memory, and how far that reaches."""
 
         def write() -> None:
@@ -390,7 +391,7 @@ class Catalog:
                     self._db.execute("DELETE FROM entities WHERE memory=?", (id,))
                     rows = [(id, name, type) for name, type in entities]
                     self._db.executemany("INSERT OR IGNORE INTO entities VALUES (?,?,?)", rows)
-                self._set("entities", json.dumps([mark.epoch, mark.changed]))
+                self._set("entities", [mark.epoch, mark.changed])
 
         self._db.run(write)
 
@@ -399,15 +400,17 @@ class Catalog:
         sql = "SELECT name, type FROM entities WHERE memory=? ORDER BY rowid"
         return [(name, type) for name, type in self._db.rows(sql, (id,))]
 
-    def entity_counts(self, filter: Filter, beside: str | None = None) -> list[tuple[str, str, int]]:
+    def entity_counts(
+        self, filter: Filter, beside: str | None = None
+    ) -> list[tuple[str, str, int]]:
         """Return (name, type, memories), most first; of the memories that also name `beside`."""
         where, args = filter.sql(counting=True)
         if beside is not None:
             where += " AND id IN (SELECT memory FROM entities WHERE name=?)"
             args = [*args, beside]
         sql = (
-            "SELECT name, min(type), count(DISTINCT memory) AS n FROM entities"
-            f" WHERE memory IN (SELECT id FROM memories {where}) GROUP BY name ORDER BY n DESC, name"
+            "SELECT name, min(type), count(DISTINCT memory) AS n FROM entities WHERE memory IN"
+            f" (SELECT id FROM memories {where}) GROUP BY name ORDER BY n DESC, name"
         )
         return [(name, type, count) for name, type, count in self._db.rows(sql, args)]
 
@@ -415,9 +418,9 @@ class Catalog:
         """Close the file."""
         self._db.close()
 
-    def _get(self, key: str) -> str | None:
-        value: str | None = self._db.value("SELECT value FROM meta WHERE key=?", (key,))
-        return value
+    def _get(self, key: str) -> Any:
+        found = self._db.rows("SELECT value FROM meta WHERE key=?", (key,), json.loads)
+        return found[0] if found else None
 
-    def _set(self, key: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, value))
+    def _set(self, key: str, value: object) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, json.dumps(value)))

@@ -1,4 +1,4 @@
-"""A disposable SQLite file: damaged, it is made anew; locked or unwritable, it is bypassed in memory.
+"""A disposable SQLite file: damaged, it is made anew; locked or unwritable, it is bypassed.
 
 Whatever happens, the reader gets an answer and one line of warning: what the file holds is derived
 and `refill` derives it again.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,17 @@ _NOT_NOW = frozenset(
 """Errors that say nothing against the file's content; all others do."""
 
 
+def _row(*columns: Any) -> tuple[Any, ...]:
+    return columns
+
+
+def _understood(read: Callable[..., Any], row: Sequence[Any]) -> Any:
+    try:
+        return read(*row)
+    except ValueError as error:
+        raise sqlite3.DatabaseError(f"a row cannot be read: {error}") from error
+
+
 class Database:
     """One SQLite file with a schema of one version; `path` None keeps it in memory."""
 
@@ -51,30 +63,45 @@ class Database:
         return self._path is not None
 
     def run(self, action: Callable[[], None]) -> None:
-        """Run something that reads or writes; if the file fails, refill another one instead."""
+        """Run something that writes; if the file fails, refill another one and run it again."""
         try:
             action()
         except sqlite3.DatabaseError as error:
             self._recover(error)
+            action()
 
-    def rows(self, sql: str, args: Sequence[Any] = ()) -> list[Any]:
-        """Return all rows of a query."""
-        try:
-            return self._db.execute(sql, args).fetchall()
-        except sqlite3.DatabaseError as error:
-            if self._db.in_transaction:  # the transaction as a whole is what must begin again
-                raise
-            self._recover(error)
-        return self._db.execute(sql, args).fetchall()
+    def rows(
+        self, sql: str, args: Sequence[Any] = (), read: Callable[..., Any] = _row
+    ) -> list[Any]:
+        """Return all rows of a query; see `stream`."""
+        return list(self.stream(sql, args, read))
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
         """Return the first column of the first row, or None."""
         rows = self.rows(sql, args)
         return rows[0][0] if rows else None
 
-    def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[Any]:
-        """Yield the rows of a query one by one."""
-        yield from self._db.execute(sql, args)
+    def stream(
+        self, sql: str, args: Sequence[Any] = (), read: Callable[..., Any] = _row
+    ) -> Iterator[Any]:
+        """Yield what `read` makes of the columns of each row, one by one.
+
+        If the file fails, or `read` does with a ValueError, the rest comes from another file:
+        SQLite does not notice when the bytes of a value are others than were written.
+        """
+        done = 0
+        try:
+            for row in self._db.execute(sql, args):
+                value = _understood(read, row)
+                done += 1
+                yield value
+            return
+        except sqlite3.DatabaseError as error:
+            if self._db.in_transaction:  # the transaction as a whole is what must begin again
+                raise
+            self._recover(error)
+        again = (read(*row) for row in self._db.execute(sql, args))
+        yield from islice(again, done, None)
 
     def execute(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement, inside `transaction`."""
@@ -114,6 +141,8 @@ class Database:
         self._db.close()
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
+        if self._path is None:
+            raise error
         self._db.close()
         if self._not_now(error):
             self._bypass(error)
@@ -144,7 +173,9 @@ class Database:
 
     def _bypass(self, error: Exception) -> None:
         assert self._path is not None
-        self.warnings.append(f"'{self._path.name}' cannot be used ({error}): the journal is read instead")
+        self.warnings.append(
+            f"'{self._path.name}' cannot be used ({error}): the journal is read instead"
+        )
         self._path = None
 
     def _unlink(self) -> None:

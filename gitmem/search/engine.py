@@ -88,18 +88,14 @@ class Engine:
         """Return at most `limit` memories that match and pass the filter."""
         from gitmem.text.query import snippet_of
 
-        try:
-            self.catch_up()
-            found = self._lexical().search(query, limit * CANDIDATES)
-        except IndexUnusable as error:
-            self.warnings.append(f"{error.message}: every memory is read instead")
-            return SearchResult(self._scan(query, limit, filter), ("scan",))
+        index, searched = self._ready()
+        found = index.search(query, limit * CANDIDATES)
         allowed = self._allowed([candidate.id for candidate in found], filter)
         hits = [
             Hit(allowed[candidate.id], candidate.score, snippet_of(query, allowed[candidate.id].body, SNIPPET))
             for candidate in found if candidate.id in allowed
         ]  # fmt: skip
-        return SearchResult(hits[:limit], ("lexical",))
+        return SearchResult(hits[:limit], (searched,))
 
     def entities(self, filter: Filter) -> list[EntityCount]:
         """Return what the memories name, most named first."""
@@ -126,6 +122,18 @@ class Engine:
         beside = self._catalog.entity_counts(filter, beside=known[0])
         related = [EntityCount(*row) for row in beside if row[0] != known[0]]
         return EntityPage(known[0], known[1], memories, related)
+
+    def _ready(self) -> tuple[Index, str]:
+        """Return an index that has every memory, and its name."""
+        if (
+            self._catalog.persistent
+        ):  # else its numbers are this process's, and say nothing to an index
+            try:
+                self.catch_up()
+                return self._lexical(), "lexical"
+            except IndexUnusable as error:
+                self.warnings.append(f"{error.message}: every memory is read instead")
+        return self._scan(), "scan"
 
     def _lexical(self) -> Index:
         if self._index is None:
@@ -177,18 +185,13 @@ class Engine:
             found |= {memory.id: memory for memory in some}
         return found
 
-    def _scan(self, query: str, limit: int, filter: Filter) -> list[Hit]:
-        """Search without an index: count the query's terms in every memory."""
-        from gitmem.text.analysis import terms
-        from gitmem.text.query import plain, snippet_of
+    def _scan(self) -> Index:
+        """Index every memory for this one question: slow, and as right as the other."""
+        from gitmem.search.base import PlainIndex
 
-        wanted = plain(query).terms
-        hits = []
-        for memory in self._catalog.select(filter):
-            score = len(wanted & {term.text for term in terms(memory.body)})
-            if score:
-                hits.append(Hit(memory, float(score), snippet_of(query, memory.body, SNIPPET)))
-        return sorted(hits, key=lambda hit: -hit.score)[:limit]
+        index = PlainIndex()
+        index.apply(self._changes({}), {}, {})
+        return index
 
 
 def _said(memory: Memory, prose: Callable[[Any], str]) -> Iterator[str]:

@@ -163,18 +163,21 @@ _BODY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_par
 
 
 def memory_from(body: str) -> Memory:
-    """Read a memory back from its row."""
+    """Read a memory back from its row; ValueError where the row is damaged."""
     fields: Mapping[str, Any] = json.loads(body)
-    return Memory(
-        **{
-            **fields,
-            "importance": Importance(fields["importance"]),
-            "journal": JournalName(fields["journal"]),
-            "scope": Scope(fields["scope"]),
-            "tags": tuple(fields.get("tags", ())),
-            "links": tuple(Link(**link) for link in fields.get("links", ())),
-            "notes": tuple(Note(**note) for note in fields.get("notes", ())),
-            "contested": tuple(Alternative(**side) for side in fields.get("contested", ())),
-            "heads": tuple(fields.get("heads", ())),
-        }
-    )
+    try:
+        return Memory(
+            **{
+                **fields,
+                "importance": Importance(fields["importance"]),
+                "journal": JournalName(fields["journal"]),
+                "scope": Scope(fields["scope"]),
+                "tags": tuple(fields.get("tags", ())),
+                "links": tuple(Link(**link) for link in fields.get("links", ())),
+                "notes": tuple(Note(**note) for note in fields.get("notes", ())),
+                "contested": tuple(Alternative(**side) for side in fields.get("contested", ())),
+                "heads": tuple(fields.get("heads", ())),
+            }
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a memory: {error}") from error

@@ -41,7 +41,10 @@ def compose(
 ) -> Briefing:
     """Compose the briefing as of `now` (an event time), of at most `budget` tokens."""
     alive = Filter(now=now)
-    counts = {"memories": catalog.count(alive), "contested": catalog.count(Filter(now=now, contested=True))}
+    counts = {
+        "memories": catalog.count(alive),
+        "contested": catalog.count(Filter(now=now, contested=True)),
+    }
     topics = topics_of(catalog.tag_counts(alive))
     critical = _of(catalog, Importance.CRITICAL, now)
     high = _of(catalog, Importance.HIGH, now)
@@ -54,7 +57,10 @@ def compose(
         ("Working memory", context.strip().split("\n") if context.strip() else []),
         ("Last session", [_line(memory, short) for memory in episodes]),
         ("Latest", [_line(memory, short) for memory in recent if memory.id not in shown]),
-        ("Topics", [", ".join(f"{name} {count}" for name, count in topics.items())] if topics else []),
+        (
+            "Topics",
+            [", ".join(f"{name} {count}" for name, count in topics.items())] if topics else [],
+        ),
         ("To look at", [f"- {notice}" for notice in notices]),
     )
     head = f"# Memory of this repository: {counts['memories']} memories, branch {branch or '(detached)'}"
@@ -89,9 +95,7 @@ def _line(memory: Memory, short: Callable[[str], str]) -> str:
     return f"- {short(memory.id)} **{memory.kind}** {memory.summary}{tags}{contested}"
 
 
-def _fit(
-    head: str, sections: Sequence[tuple[str, Sequence[str]]], budget: int
-) -> Iterator[str]:
+def _fit(head: str, sections: Sequence[tuple[str, Sequence[str]]], budget: int) -> Iterator[str]:
     """Yield lines while the budget lasts; what is left out is said at the end."""
     foot = "`gitmem search WORDS` finds more; `gitmem show ID` tells all."
     left = budget - tokens(head) - tokens(foot) - 10

@@ -36,7 +36,9 @@ def content(value: str | Mapping[str, Any]) -> dict[str, Any]:
         fields["data"] = without_floats(value)
         text = render_data(fields["data"])
     if not text.strip():
-        raise UsageError("there is nothing to remember", "give a text, a JSON object, or '-' to read it")
+        raise UsageError(
+            "there is nothing to remember", "give a text, a JSON object, or '-' to read it"
+        )
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST:
         raise UsageError(
@@ -44,7 +46,9 @@ def content(value: str | Mapping[str, Any]) -> dict[str, Any]:
             "remember the conclusion, and link the document by its path",
         )
     if "\0" in text:
-        raise UsageError("the text has a NUL character", "remove it: git and Markdown treat it as binary")
+        raise UsageError(
+            "the text has a NUL character", "remove it: git and Markdown treat it as binary"
+        )
     return fields
 
 
@@ -96,7 +100,9 @@ def kind(value: str | None) -> str | None:
     """
     if value is None or _KIND.fullmatch(value):
         return value and value.lower()
-    raise UsageError(f"the kind '{value[:40]}' is not one word", "for example decision, fact or lesson")
+    raise UsageError(
+        f"the kind '{value[:40]}' is not one word", "for example decision, fact or lesson"
+    )
 
 
 def scope(value: str | None, private: bool, kind: str) -> Scope:
@@ -128,7 +134,9 @@ def moment(value: str, now: datetime, ahead: bool) -> str:
             return format_at(datetime.fromisoformat(time))
     except (ValueError, OverflowError):  # no such day, or an age that leaves the calendar
         pass
-    raise UsageError(f"'{value}' is no date", "write 2026-12-31, 2026-12-31T18:00 or an age such as 30d")
+    raise UsageError(
+        f"'{value}' is no date", "write 2026-12-31, 2026-12-31T18:00 or an age such as 30d"
+    )
 
 
 def expiry(value: str | None, now: datetime) -> str | None:

@@ -48,7 +48,11 @@ class CatalogView:
     def day(self, date: str, limit: int) -> tuple[list[Memory], int]:
         """Return the memories made on a day, oldest first, and how many there are in all."""
         filter = replace(
-            self._shown, without_kinds=("context",), order=OLDEST, since=f"{date}T", until=f"{date}U"
+            self._shown,
+            without_kinds=("context",),
+            order=OLDEST,
+            since=f"{date}T",
+            until=f"{date}U",
         )
         return self._catalog.select(replace(filter, limit=limit)), self._catalog.count(filter)
 

@@ -93,9 +93,7 @@ class Recorder:
         except Unavailable:  # what was written is safe without it, and the next time may do
             return False
 
-    def _fields(
-        self, draft: Draft, author: str, heads: Mapping[str, list[str]]
-    ) -> dict[str, Any]:
+    def _fields(self, draft: Draft, author: str, heads: Mapping[str, list[str]]) -> dict[str, Any]:
         self._latest = clock.next_at(self._now(), self._latest)
         branch = self._git.head().branch
         fields: dict[str, Any] = {
@@ -114,14 +112,14 @@ class Recorder:
             fields["memory"], fields["base"] = list(heads.items())[-1]
         return fields
 
-    def _append(
-        self, journal: Journal, events: Sequence[Event], message: str, author: str
-    ) -> None:
+    def _append(self, journal: Journal, events: Sequence[Event], message: str, author: str) -> None:
         anchor = self._anchor(journal, events[0].at)
         old = self._catalog.tips()
         at = int(self._now().timestamp())
         done = journal.append({anchor: [e.line for e in events]}, _subject(message), author, at)
-        if done is None:  # git failed after it had moved the ref, and the second try found all there
+        if (
+            done is None
+        ):  # git failed after it had moved the ref, and the second try found all there
             return self._catalog.catch_up()
         places = [Place(journal.name, anchor, line) for _, line in done.lines]
         others = {name: tip for name, tip in old.items() if name != journal.name}

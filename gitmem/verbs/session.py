@@ -179,7 +179,9 @@ class Session:
         origins = self._git.config_origins()
         values = self._git.config().items()
         included = [path for key, paths in values if key.startswith("include") for path in paths]
-        inside = [origin.parent / Path(path).expanduser() for path in included for origin in origins]
+        inside = [
+            origin.parent / Path(path).expanduser() for path in included for origin in origins
+        ]
         return [str(path) for path in dict.fromkeys([*origins, *inside])]
 
     def _keep(self, stamped: list[object], briefing: Briefing) -> None:

@@ -55,7 +55,9 @@ def _reported() -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise Unavailable(f"cannot write '{error.filename}': {reason}", "check its permissions") from None
+        raise Unavailable(
+            f"cannot write '{error.filename}': {reason}", "check its permissions"
+        ) from None
 
 
 @_reported()
@@ -75,7 +77,9 @@ def initialise(git: Git, folder: Path, track: bool) -> list[str]:
             "its memories can be read and written without 'init'",
         )
     record = read_record(folder)
-    said = [] if record else [f"memories are kept in git notes: {REWRITE[1].replace('*', 'shared')}"]
+    said = (
+        [] if record else [f"memories are kept in git notes: {REWRITE[1].replace('*', 'shared')}"]
+    )
     record = record or Initialised()
 
     def keep() -> None:

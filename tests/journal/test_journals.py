@@ -1,9 +1,10 @@
-"""The journals: what was in one stays in it, whatever stock git does to its ref, and where each lives."""
+"""The journals: what was in one stays, whatever stock git does to its ref; and where each lives."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,7 +131,7 @@ def test_the_ref_is_reset_to_another_history(journal: Journal) -> None:
 
 
 def test_a_fast_forward_that_lacks_lines(journal: Journal) -> None:
-    """Ancestry says that nothing is lost: the tip that lacks the line descends from the one that has it."""
+    """By ancestry nothing is lost: the tip that lacks the line descends from one that has it."""
     append(journal, ONE, b"a")
     plant(journal.git, {fanned(TWO, 2): b"b\n"})
     assert settle(journal) == 1
@@ -268,7 +269,9 @@ SECRET = b'{"secret":"the salary is 7"}'
 
 def everything(repository: Path) -> str:
     """Return every object of a repository, reachable or not, as text."""
-    return git(repository, "cat-file", "--batch", "--batch-all-objects", "--unordered")
+    command = ["git", "cat-file", "--batch", "--batch-all-objects", "--unordered"]
+    done = subprocess.run(command, cwd=repository, capture_output=True, check=True)
+    return done.stdout.decode("latin-1")
 
 
 @pytest.fixture(params=["program", "libgit2"])
@@ -317,7 +320,8 @@ def test_in_a_hook_private_lines_still_go_to_the_private_journal(
         journals.writable(JournalName.PRIVATE).append({ONE: [SECRET]}, "x", ADA, NOW)
         assert lines(journals.writable(JournalName.PRIVATE)) == {(ONE, SECRET)}
         journals.close()
-    monkeypatch.undo()
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_INDEX_FILE")
     assert "salary" not in everything(repo)
 
 

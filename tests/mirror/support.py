@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from gitmem.mirror.edits import Add, Edit, Forget, Revise
+from gitmem.mirror.mirror import LONG_TERM, Edits, Mirror
 from gitmem.mirror.parse import Item, parse_block
 from gitmem.mirror.render import render_memory
 from gitmem.model import Importance, Memory
@@ -130,6 +132,44 @@ class FakeView:
 
     def _seen(self) -> list[Memory]:
         return [memory for memory in self.memories.values() if not memory.forgotten]
+
+
+DAILY = f"memory/{DAY}.md"
+PG = make("Use PostgreSQL", importance=Importance.HIGH, tags=("database",))
+TABS = make("Indent with tabs", kind="preference")
+
+
+class Desk:
+    """A working tree with its mirror and what its branch sees."""
+
+    def __init__(self, root: Path, view: FakeView) -> None:
+        self.root = root
+        self.view = view
+        root.mkdir(parents=True, exist_ok=True)
+
+    def mirror(self) -> Mirror:
+        """Open the mirror as a new process would."""
+        return Mirror(self.root, self.root / ".git/gitmem/mirror")
+
+    def sync(self, *, accept: bool = False) -> tuple[Edits, list[str]]:
+        """Do what every verb does."""
+        mirror = self.mirror()
+        with mirror.locked():
+            found = mirror.edits(self.view, accept=accept)
+            self.view.apply(found.edits)
+            return found, mirror.render(self.view, days=[DAY])
+
+    def text(self, path: str = LONG_TERM) -> str:
+        return (self.root / path).read_bytes().decode()
+
+    def change(self, old: str, new: str, path: str = LONG_TERM) -> None:
+        text = self.text(path)
+        assert old in text
+        (self.root / path).write_bytes(text.replace(old, new).encode())
+
+    def stats(self) -> dict[str, int]:
+        paths = [path for path in self.root.rglob("*.md") if ".git" not in path.parts]
+        return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
 _PIECES = (

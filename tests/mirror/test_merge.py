@@ -8,8 +8,7 @@ import pytest
 
 from gitmem.mirror.mirror import LONG_TERM
 from gitmem.model import Memory
-from tests.mirror.support import FakeView, make
-from tests.mirror.test_mirror import Desk
+from tests.mirror.support import Desk, FakeView, make
 from tests.support import git
 
 SHARED = [make(f"shared memory {number}", kind="fact") for number in range(3)]

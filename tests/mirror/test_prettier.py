@@ -15,8 +15,7 @@ from gitmem.mirror.parse import parse_block
 from gitmem.mirror.reconcile import Base, Revise, reconcile
 from gitmem.mirror.render import block_text, long_term
 from gitmem.model import Importance, Memory
-from tests.mirror.support import FakeView, make, memories, rendered, short
-from tests.mirror.test_mirror import DAILY, Desk
+from tests.mirror.support import DAILY, Desk, FakeView, make, memories, rendered, short
 
 STYLES = [
     [],

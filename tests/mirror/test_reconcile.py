@@ -354,7 +354,7 @@ def test_an_empty_block_asks_for_nothing() -> None:
     assert reconcile(Block(), None, Block(), FakeView()) == Outcome(())
 
 
-def test_a_block_rewritten_without_ids_is_matched_in_bounded_time() -> None:
+def test_a_whole_block_rewritten_without_ids_is_matched() -> None:
     shown = [make(f"{n} " + "lorem ipsum dolor sit amet " * 8, kind="fact") for n in range(200)]
 
     def rewrite(text: str) -> str:
@@ -367,3 +367,9 @@ def test_a_block_rewritten_without_ids_is_matched_in_bounded_time() -> None:
 
 def test_sections_without_title_have_no_heading() -> None:
     assert block_text([Section("", ["- a"])]) == "\n- a\n"
+
+
+def test_many_lines_pasted_are_as_many_memories() -> None:
+    outcome = run(lambda text: text + "".join(f"- pasted {n}\n" for n in range(5_000)))
+    assert len(outcome.edits) == 5_000
+    assert all(isinstance(edit, Add) for edit in outcome.edits)
