@@ -1,0 +1,100 @@
+"""Sight: what one sees from a branch or a commit, and what must be carried for it to stay seen.
+
+A `Look` answers for one vantage. What should be carried and is not yet counts as carried in every
+look, so that a reader need not write; `due` gives it to a writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from gitmem.journal.ancestry import Ancestry
+from gitmem.journal.git import Git
+from gitmem.journal.history import History
+from gitmem.journal.landing import Carry, Landing
+from gitmem.journal.lines import FactsOf, Lines
+from gitmem.journal.visibility import Fact, Vantage, visible
+
+BUDGET = 2.0
+"""Seconds that a reader looks for landings of branches; the rest is for the next."""
+
+
+class Sight:
+    """Looks from anywhere in one repository."""
+
+    def __init__(
+        self, git: Git, trunk: str, recorded: str | None, folder: Path | None, facts: FactsOf
+    ) -> None:
+        """`trunk` is the setting, `recorded` what `init` was run on, `folder` for what is derived."""
+        history = History(git.layout)
+        self._history = history
+        self._ancestry = Ancestry(history, folder)
+        self.lines = Lines(
+            git, history, self._ancestry, trunk=trunk, recorded=recorded, facts=facts
+        )
+        self._landing = Landing(git, history, self.lines, self._ancestry, folder)
+
+    def look(self, vantage: Vantage | None = None, then: bool = False) -> Look:
+        """Look from a vantage (None: from HEAD); `then`: only what was known at its commit."""
+        return Look(
+            vantage or self.lines.here(), self._ancestry, self._landing, self._tips(), then
+        )
+
+    def due(self, facts: Sequence[Fact]) -> Sequence[Carry]:
+        """Return what should be carried and is not yet."""
+        return self._landing.carries(facts, BUDGET).carries
+
+    def close(self) -> None:
+        """Stop what was started."""
+        self._landing.close()
+
+    def _tips(self) -> str:
+        """Return what changes whenever any branch moves."""
+        tips = sorted((tip.ref, tip.commit) for tip in self._history.tips())
+        return hashlib.sha256(json.dumps(tips).encode()).hexdigest()[:16]
+
+
+class Look:
+    """What is seen from one vantage; see `search.catalog.Look`."""
+
+    def __init__(
+        self, vantage: Vantage, ancestry: Ancestry, landing: Landing, tips: str, then: bool
+    ) -> None:
+        self.vantage = vantage
+        self._ancestry = ancestry
+        self._landing = landing
+        self._then = then
+        self.key = json.dumps([asdict(vantage), tips, then])
+
+    def seen(self, facts: Sequence[Fact]) -> set[str]:
+        """Return the events seen, of all there are."""
+        if self._then:
+            facts = [_anchored(fact) for fact in facts]
+            return self._visible(facts)
+        due = self._landing.carries(facts, BUDGET).carries
+        return self._visible([*facts, *map(_fact, due)])
+
+    def belonging(self, facts: Sequence[Fact]) -> set[str]:
+        """Return the events seen without a carry."""
+        return self._visible([_anchored(fact) for fact in facts] if self._then else facts)
+
+    def _visible(self, facts: Sequence[Fact]) -> set[str]:
+        reached = self._ancestry.seen(self.vantage.commit, facts, self.vantage.trunk)
+        return visible(facts, self.vantage, reached.anchors)
+
+
+def _fact(carry: Carry) -> Fact:
+    """A carry as if it were written."""
+    id = hashlib.sha256(repr(carry).encode()).hexdigest()
+    return Fact(id, None, "carry", carry.at, (carry.anchor,), branch=carry.branch,
+                carries=carry.events)  # fmt: skip
+
+
+def _anchored(fact: Fact) -> Fact:
+    """An event as history alone tells of it, whatever its scope: it was known where it was written."""
+    return Fact(fact.id, fact.memory, fact.op, fact.at, fact.anchors, False, fact.branch,
+                fact.line, fact.pending, fact.carries)  # fmt: skip
