@@ -13,28 +13,9 @@ from typing import Any
 import click
 
 from gitmem.cli import render
+from gitmem.cli.commands import MODULES, SECTIONS
 from gitmem.cli.verb import Run, shared_options
 from gitmem.errors import GitmemError, Unavailable, UsageError
-
-SECTIONS = {
-    "Set up": {"setup": "init deinit completion"},
-    "Write": {
-        "write": "remember update evolve forget restore undo",
-        "edit": "edit",
-        "label": "tag untag link unlink",
-    },
-    "Read": {"read": "search show list log get", "facets": "tags entities entity"},
-    "Session": {"session": "sync context"},
-    "Care": {"care": "status stats doctor reindex export", "model": "model"},
-}
-"""Commands by section of the help, and by the module that holds them."""
-
-MODULES = {
-    name: module
-    for modules in SECTIONS.values()
-    for module, names in modules.items()
-    for name in names.split()
-}
 
 PROGRAM = "gitmem"
 COMPLETE = "_GITMEM_COMPLETE"
@@ -91,14 +72,9 @@ class CommandLine(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section."""
-        for title, modules in SECTIONS.items():
-            rows = []
-            for name in (name for names in modules.values() for name in names.split()):
-                command = self.get_command(ctx, name)
-                assert command is not None
-                rows.append((name, command.get_short_help_str(formatter.width - 16)))
+        for title, rows in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, about) for name, _, about in rows])
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> Any:
         """Run one command line and exit; every error becomes a message and an exit code here."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -61,6 +60,8 @@ def _install(weights: Weights, source: str | None) -> View:
 
 
 def _weights() -> Weights:
+    from pathlib import Path
+
     from gitmem.config import Settings
     from gitmem.journal.git import open_repository
     from gitmem.search.weights import Weights, cache_folder

@@ -109,6 +109,8 @@ class Inbox:
                 unusable.append(f"'{file}' could not be recorded: {error.message}")
         self.held = (*found.held, *unusable)
         events = self._recorder.record(drafts, MESSAGE) if drafts else []
+        if events:  # an edit that stayed in its file would be read again
+            self._mirror.settle(view)
         return list(dict.fromkeys(event.memory for event in events if event.memory))
 
     def render(self, view: CatalogView) -> list[str]:

@@ -94,12 +94,12 @@ class Session:
             yield
             return
         with self._inbox.locked() as mine:
-            taken = self._inbox.take_in(self._view()) if mine else []
-            try:
-                yield
-            finally:  # an edit that was recorded must be rendered, or it would be read again
-                if mine and (taken or always or not self._track):
-                    self._show(self._inbox)
+            if mine:  # others may have written and rendered while we waited
+                self._catalog.catch_up()
+                self._inbox.take_in(self._view())
+            yield
+            if mine and (always or not self._track):
+                self._show(self._inbox)
 
     def _show(self, inbox: Inbox) -> None:
         try:

@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from gitmem.cli.main import MODULES, cli
+from gitmem.cli.commands import MODULES, SECTIONS
+from gitmem.cli.main import cli
 from gitmem.cli.verb import Verb
 from gitmem.config import SETTINGS
 from tests.cli.conftest import Gitmem, invoke
@@ -75,9 +76,12 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert "-C, --repo DIR" in result.stdout
 
 
-def test_the_first_line_of_each_help_fits_the_overview() -> None:
-    overview = invoke("--help").stdout
-    assert "..." not in overview.split("Set up:")[1]
+@pytest.mark.parametrize(
+    ("name", "about"), [(name, about) for rows in SECTIONS.values() for name, _, about in rows]
+)
+def test_the_overview_has_the_first_line_of_each_help(name: str, about: str) -> None:
+    assert command(name).get_short_help_str(200) == about
+    assert re.search(rf"^  {name} +{re.escape(about)}$", invoke("--help").stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP])

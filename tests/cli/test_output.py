@@ -16,7 +16,7 @@ import pytest
 from click.testing import Result
 
 from gitmem import __version__
-from gitmem.cli.main import MODULES
+from gitmem.cli.commands import MODULES
 from tests.cli.conftest import Gitmem, invoke
 from tests.support import git, run_cli
 
