@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,11 +17,13 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, printable_name
 from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journals
+from gitmem.journal.sight import Sight
 from gitmem.model import ID_LENGTH, JournalName, Memory, Scope
 from gitmem.search.catalog import Catalog
 from gitmem.search.engine import Engine, EntityCount, EntityPage, SearchResult
 from gitmem.search.rows import Filter
-from gitmem.verbs import care, content, setup, undo
+from gitmem.verbs import branches, care, content, setup, undo
+from gitmem.verbs.branches import BranchDiff, BranchInfo, Life
 from gitmem.verbs.briefing import TOPIC, Briefing
 from gitmem.verbs.care import Finding, Report, Stats, Status
 from gitmem.verbs.export import export
@@ -30,7 +33,7 @@ from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.undo import Undone
 
 __all__ = [
-    "Briefing", "EntityCount", "EntityPage", "Event", "Finding", "Gitmem", "Report",
+    "BranchDiff", "BranchInfo", "Briefing", "Life", "EntityCount", "EntityPage", "Event", "Finding", "Gitmem", "Report",
     "SearchResult", "Stats", "Status", "SyncEnd", "Undone", "open",
 ]  # fmt: skip
 
@@ -76,9 +79,16 @@ class Gitmem:
         self._folder = self._git.layout.common_dir / "gitmem"
         self._user_journal = user_journal(self._settings)
         self._journals = Journals(self._git, self._user_journal, backend)
-        self._catalog = Catalog(self._folder / "catalog.sqlite", self._journals)
-        self._recorder = Recorder(self._git, self._journals, self._catalog, now)
-        self._engine = Engine(self._catalog, self._folder / "lexical")
+        # What is derived depends on where HEAD is, so each linked worktree has its own.
+        derived = self._git.layout.git_dir / "gitmem"
+        self._catalog = Catalog(derived / "catalog.sqlite", self._journals)
+        record = setup.read_record(self._folder)
+        self._sight = Sight(
+            self._git, self._settings["gitmem.trunk"], record.branch if record else None,
+            derived, self._catalog.facts_of,
+        )  # fmt: skip
+        self._recorder = Recorder(self._git, self._journals, self._catalog, self._sight, now)
+        self._engine = Engine(self._catalog, derived / "lexical")
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
             self._recorder, now, self.short, environ,
@@ -98,6 +108,7 @@ class Gitmem:
     def close(self) -> None:
         """Stop git and close the catalog."""
         self._catalog.close()
+        self._sight.close()
         self._journals.close()
 
     @property
@@ -109,9 +120,12 @@ class Gitmem:
 
     # -- setting up ---------------------------------------------------------------------------
 
-    def init(self, *, track: bool = False) -> list[str]:
-        """Set the repository up and show its memories; returns a line for each change."""
-        said = setup.initialise(self._git, self._folder, track)
+    def init(self, *, track: bool = False, trunk: str = "") -> list[str]:
+        """Set the repository up and show its memories; returns a line for each change.
+
+        `trunk` is the branch that others fork from, where git does not say.
+        """
+        said = setup.initialise(self._git, self._folder, track, trunk)
         self._fresh()
         self._session.open_mirror()
         with self._session.around(always=True):
@@ -256,26 +270,61 @@ class Gitmem:
 
     # -- reading ------------------------------------------------------------------------------
 
-    def show(self, id: str) -> Memory:
+    def show(self, id: str, *, branch: str | None = None, at: str | None = None) -> Memory:
         """Return the memory whose id begins with `id`, forgotten or not.
+
+        `branch`: as seen from it, without switching; `at`: as it was known at that commit.
 
         Raises:
             NotFound: there is none. AmbiguousId: there are several.
         """
-        self._fresh()
+        with self._elsewhere(branch, at) as catalog:
+            return self._find(catalog, id)
+
+    def _find(self, catalog: Catalog, id: str) -> Memory:
         prefix = id.strip().lower()
         if len(prefix) < 4 or set(prefix) - set("0123456789abcdef"):
             raise NotFound(
                 f"'{id[:80]}' is no memory id", "an id is 4 or more hex digits; see 'gitmem list'"
             )
-        found = self._catalog.with_prefix(prefix)
+        found = catalog.with_prefix(prefix)
         if len(found) > 1:
             shown = tuple(self.short(other) for other in found)
             raise AmbiguousId(f"'{id}' is ambiguous", "it could be " + ", ".join(shown), shown)
-        memory = self._catalog.memory(found[0]) if found else None
+        memory = catalog.memory(found[0]) if found else None
         if memory is None:
-            raise NotFound(f"no memory has the id '{id[:80]}'", "'gitmem list' shows them all")
+            branch = catalog.branch_of(prefix)
+            hint = f"it is seen from '{branch}'" if branch else "'gitmem list' shows them all"
+            raise NotFound(f"no memory has the id '{id[:80]}' here", hint)
         return memory
+
+    def history(self, id: str) -> Sequence[Life]:
+        """Return the life of a memory, newest event first: where each stands, and if it is seen."""
+        return branches.life(self._catalog, self.show(id).id)
+
+    def branches(self) -> Sequence[BranchInfo]:
+        """Return what each branch knows, the current one first."""
+        self._fresh()
+        return branches.overview(self._catalog, self._sight)
+
+    def diff(self, span: str) -> BranchDiff:
+        """Compare what two branches know: ``main..feature``."""
+        self._fresh()
+        now = clock.format_at(self._now())
+        return branches.compare(self._catalog, self._sight, span, now)
+
+    def adopt(self, branch: str) -> Sequence[Memory]:
+        """Carry a branch's memories to HEAD by hand, and return those that are seen now."""
+        self._fresh()
+        at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
+        by = printable_name(self._git.identity())
+        carry = branches.adoption(self._catalog, self._sight, branch, at, by)
+        if carry is None:
+            return []
+        with self._session.around():
+            self._recorder.carry([carry], f"carry: memories of {branch}")
+        ids = dict.fromkeys(event.memory for event in map(self._catalog.event, carry.events))
+        return [memory for id in ids if id and (memory := self._catalog.memory(id))]
 
     def log(self, id: str | None = None, *, limit: int | None = None) -> list[Event]:
         """Return events, newest first: the life of one memory, or everything."""
@@ -298,26 +347,31 @@ class Gitmem:
         forgotten: bool = False,
         contested: bool = False,
         limit: int | None = None,
+        branch: str | None = None,
+        at: str | None = None,
     ) -> Sequence[Memory]:
-        """Return memories, newest first; `since` and `until` are dates or ages such as ``7d``."""
-        self._fresh()
+        """Return memories, newest first; `since` and `until` are dates or ages such as ``7d``.
+
+        `branch`: as seen from it, without switching; `at`: what was known at that commit.
+        """
         now = self._now()
-        return self._catalog.select(
-            Filter(
-                kind=content.kind(kind),
-                tags=content.tags(tags),
-                importance=content.importance(importance),
-                author=author,
-                scope=content.scope(scope, False, "") if scope else None,
-                private=private,
-                since=content.moment(since, now, ahead=False) if since else None,
-                until=content.moment(until, now, ahead=False) if until else None,
-                forgotten=forgotten,
-                contested=contested,
-                now=clock.format_at(now),
-                limit=limit,
+        with self._elsewhere(branch, at) as catalog:
+            return catalog.select(
+                Filter(
+                    kind=content.kind(kind),
+                    tags=content.tags(tags),
+                    importance=content.importance(importance),
+                    author=author,
+                    scope=content.scope(scope, False, "") if scope else None,
+                    private=private,
+                    since=content.moment(since, now, ahead=False) if since else None,
+                    until=content.moment(until, now, ahead=False) if until else None,
+                    forgotten=forgotten,
+                    contested=contested,
+                    now=clock.format_at(now),
+                    limit=limit,
+                )
             )
-        )
 
     def topic(self, name: str) -> Sequence[Memory]:
         """Return the memories tagged `name` or ``topic:NAME``, else those that name such an entity.
@@ -349,14 +403,21 @@ class Gitmem:
         return self._engine.entity(name, self._alive_filter())
 
     def search(
-        self, query: str, *, limit: int = 10, kind: str | None = None, tags: Sequence[str] = ()
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kind: str | None = None,
+        tags: Sequence[str] = (),
+        branch: str | None = None,
     ) -> SearchResult:
-        """Find memories by words, best first."""
-        self._fresh()
+        """Find memories by words, best first; `branch`: among those seen from it."""
         filter = Filter(
             kind=content.kind(kind), tags=content.tags(tags), now=self._alive_filter().now
         )
-        return self._engine.search(query, limit, filter)
+        with self._elsewhere(branch) as catalog:
+            engine = self._engine if catalog is self._catalog else Engine(catalog, self._folder)
+            return engine.search(query, limit, filter)
 
     def short(self, id: str) -> str:
         """Return the shortest unique prefix of a memory id, of at least 8 digits."""
@@ -367,8 +428,14 @@ class Gitmem:
 
     # -- the session --------------------------------------------------------------------------
 
-    def sync_start(self) -> Briefing:
-        """Begin a session: take hand edits in, show what HEAD sees, brief the reader."""
+    def sync_start(self, *, branch: str | None = None) -> Briefing:
+        """Begin a session: take hand edits in, show what HEAD sees, brief the reader.
+
+        `branch`: only brief, with what is seen from there.
+        """
+        if branch is not None:
+            with self._elsewhere(branch) as catalog:
+                return self._session.brief(catalog, branch)
         return self._session.start(self._fresh)
 
     def sync_end(self, summary: str = "") -> SyncEnd:
@@ -474,7 +541,25 @@ class Gitmem:
             self._journals.settle(self._restorer(), self._now())
         except Unavailable:  # a read-only repository can still be read; `doctor` tells
             pass
+        self._catalog.look = self._sight.look()
         self._catalog.catch_up()
+
+    @contextmanager
+    def _elsewhere(self, branch: str | None, at: str | None = None) -> Iterator[Catalog]:
+        """The catalog as seen from a branch, or as it was known at a commit; HEAD's by default."""
+        self._fresh()
+        if branch is None and at is None:
+            yield self._catalog
+            return
+        if at is not None:
+            look = self._sight.look(self._sight.lines.at(at), then=True)
+            there = self._catalog.copy(look)
+        else:
+            there = branches.from_elsewhere(self._catalog, self._sight, branch or "")
+        try:
+            yield there
+        finally:
+            there.close()
 
     def _restorer(self) -> str:
         try:
@@ -505,6 +590,7 @@ class Gitmem:
 
     def _write(self, drafts: Sequence[Draft], verb: str) -> Memory:
         """Record drafts about one memory, after any hand edits, and show the result."""
+        self._recorder.carry(self._catalog.due())
         with self._session.around():
             events = self._recorder.record(drafts, f"{verb}: {drafts[0].subject}")
         self._recorder.pack()

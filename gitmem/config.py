@@ -41,10 +41,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.defaultTags", (), "tags added to every `remember`, separated by commas", True),
     Setting("gitmem.defaultKind", "note", "kind of a `remember` that names none", True),
     Setting("gitmem.budget", 1200, "tokens of the session-start briefing", True),
+    Setting("gitmem.trunk", "", "branch that others fork from; empty: found out", True),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
-    Setting("gitmem.userDir", "", "folder of the user-scope journal; empty: the platform's data folder"),
-    Setting("gitmem.cacheDir", "", "folder of downloaded models; empty: the platform's cache folder"),
+    Setting(
+        "gitmem.userDir", "", "folder of the user-scope journal; empty: the platform's data folder"
+    ),
+    Setting(
+        "gitmem.cacheDir", "", "folder of downloaded models; empty: the platform's cache folder"
+    ),
 )
 
 _BY_KEY = {setting.key.lower(): setting for setting in SETTINGS}

@@ -173,7 +173,7 @@ class _Folding:
             paths=values["paths"] or {},
             forgotten=forgotten,
             contested=(*beside, *(side for field in FIELDS for side in self._sides(field))),
-            heads=tuple(sorted(event.id for event in self._lineage.heads(self._lineage.known))),
+            heads=tuple(sorted(event.id for event in self._lineage.heads(self._seen))),
         )
 
     def _winner(self, field: str) -> Any:

@@ -1,7 +1,7 @@
 """Sight: what one sees from a branch or a commit, and what must be carried for it to stay seen.
 
 A `Look` answers for one vantage. What should be carried and is not yet counts as carried in every
-look, so that a reader need not write; `due` gives it to a writer.
+look, so that a reader need not write; a look's `due` is for a writer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gitmem.journal.ancestry import Ancestry
 from gitmem.journal.git import Git
-from gitmem.journal.history import History
+from gitmem.journal.history import BRANCHES, History
 from gitmem.journal.landing import Carry, Landing
 from gitmem.journal.lines import FactsOf, Lines
 from gitmem.journal.visibility import Fact, Vantage, visible
@@ -40,13 +40,11 @@ class Sight:
 
     def look(self, vantage: Vantage | None = None, then: bool = False) -> Look:
         """Look from a vantage (None: from HEAD); `then`: only what was known at its commit."""
-        return Look(
-            vantage or self.lines.here(), self._ancestry, self._landing, self._tips(), then
-        )
+        return Look(vantage or self.lines.here(), self._ancestry, self._landing, self._tips(), then)
 
-    def due(self, facts: Sequence[Fact]) -> Sequence[Carry]:
-        """Return what should be carried and is not yet."""
-        return self._landing.carries(facts, BUDGET).carries
+    def branches(self) -> list[str]:
+        """Return the names of the local branches, as git has them."""
+        return [tip.ref.removeprefix(BRANCHES) for tip in self._history.tips() if tip.local]
 
     def close(self) -> None:
         """Stop what was started."""
@@ -59,7 +57,10 @@ class Sight:
 
 
 class Look:
-    """What is seen from one vantage; see `search.catalog.Look`."""
+    """What is seen from one vantage; see `search.catalog.Look`.
+
+    `due` is what `seen` found should be carried and is not yet.
+    """
 
     def __init__(
         self, vantage: Vantage, ancestry: Ancestry, landing: Landing, tips: str, then: bool
@@ -68,6 +69,7 @@ class Look:
         self._ancestry = ancestry
         self._landing = landing
         self._then = then
+        self.due: Sequence[Carry] = ()
         self.key = json.dumps([asdict(vantage), tips, then])
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
@@ -75,8 +77,8 @@ class Look:
         if self._then:
             facts = [_anchored(fact) for fact in facts]
             return self._visible(facts)
-        due = self._landing.carries(facts, BUDGET).carries
-        return self._visible([*facts, *map(_fact, due)])
+        self.due = self._landing.carries(facts, BUDGET).carries
+        return self._visible([*facts, *map(_fact, self.due)])
 
     def belonging(self, facts: Sequence[Fact]) -> set[str]:
         """Return the events seen without a carry."""

@@ -11,7 +11,7 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,9 +19,10 @@ from typing import Any, Protocol
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
+from gitmem.journal.landing import Carry
+from gitmem.journal.visibility import Fact
 from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
-from gitmem.journal.visibility import Fact
 from gitmem.search.rows import (
     IS_DATE,
     SCHEMA,
@@ -61,6 +62,11 @@ class Look(Protocol):
 
     @property
     def key(self) -> str: ...
+    @property
+    def due(self) -> Sequence[Carry]:
+        """What `seen` found should be carried and is not yet."""
+        ...
+
     def seen(self, facts: Sequence[Fact]) -> set[str]:
         """Return the ids of the events seen, of all there are."""
         ...
@@ -74,6 +80,7 @@ class Everything:
     """Sees every event, whatever its branch."""
 
     key = "everything"
+    due: Sequence[Carry] = ()
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
         """Return all ids."""
@@ -171,8 +178,9 @@ class Catalog:
             standing.append((event.id, place.journal.value, place.anchor))
             if event.understood and event.op == "carry":
                 carried += [(id, event.id) for id in event.fields["events"]]
-        marks = ",".join("?" * len(events[0])) if events else ""
-        self._db.executemany(f"INSERT INTO events VALUES ({marks}) {SHARED_FIRST}", events)
+        if events:
+            marks = ",".join("?" * len(events[0]))
+            self._db.executemany(f"INSERT INTO events VALUES ({marks}) {SHARED_FIRST}", events)
         # An event that stands on one more commit may be seen from elsewhere.
         self._db.executemany(
             "UPDATE events SET seen = NULL WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM places"
@@ -184,7 +192,7 @@ class Catalog:
 
     # -- looking ------------------------------------------------------------------------------
 
-    def facts(self, where: str = "") -> list[Fact]:
+    def facts(self, where: str = "", args: Sequence[str] = ()) -> list[Fact]:
         """Return what visibility needs to know of the events (of those that `where` lets through)."""
         carries: dict[str, list[str]] = defaultdict(list)
         for event, carry in self._db.stream("SELECT event, carry FROM carried"):
@@ -196,8 +204,34 @@ class Catalog:
         return [
             Fact(id, memory, op, at, tuple(anchors.split(",")), bool(repo), branch, line,
                  bool(pending), tuple(carries.get(id, ())))
-            for id, memory, op, at, repo, branch, line, pending, anchors in self._db.stream(sql)
+            for id, memory, op, at, repo, branch, line, pending, anchors in self._db.stream(sql, args)
         ]  # fmt: skip
+
+    def facts_of(self, branch: str) -> list[Fact]:
+        """Return the facts of a branch's events, by name, and of the carries that name them."""
+        named = "SELECT id FROM events WHERE branch = ?1 AND understood"
+        carries = f"SELECT carry FROM carried WHERE event IN ({named})"
+        return self.facts(f"AND (id IN ({named}) OR id IN ({carries}))", (branch,))
+
+    def due(self) -> list[Carry]:
+        """Return what should be carried and was not yet when one last looked."""
+        return [
+            Carry(anchor, tuple(events), at, by, branch)
+            for anchor, events, at, by, branch in self._get("due") or ()
+        ]
+
+    def journals(self) -> list[str]:
+        """Return the journals that hold events."""
+        return [row[0] for row in self._db.rows("SELECT DISTINCT journal FROM events ORDER BY 1")]
+
+    def ids_in(self, journal: str) -> set[str]:
+        """Return the ids of the events of one journal."""
+        rows = self._db.stream("SELECT id FROM events WHERE journal=?", (journal,))
+        return {row[0] for row in rows}
+
+    def seen(self, event: str) -> bool:
+        """Whether one sees an event."""
+        return bool(self._db.value("SELECT seen FROM events WHERE id=?", (event,)))
 
     def _unseen(self) -> bool:
         return bool(self._db.value("SELECT 1 FROM events WHERE seen IS NULL LIMIT 1"))
@@ -216,6 +250,8 @@ class Catalog:
         if touched := list(dict.fromkeys(fact.memory for fact in turned if fact.memory)):
             self._fold(touched, self.mark().changed + 1)
         self._set("look", self.look.key)
+        if not fresh:
+            self._set("due", [astuple(carry) for carry in self.look.due])
 
     def _plain(self) -> bool:
         """Whether no carry has to do with the events that nobody has looked at yet."""
@@ -235,9 +271,9 @@ class Catalog:
         keys = [(id,) for id in ids]
         self._db.executemany("DELETE FROM memories WHERE id=?", keys)
         self._db.executemany("DELETE FROM tags WHERE memory=?", keys)
-        rows = [row_of(memory, changed) for memory in memories]
-        marks = ",".join("?" * len(rows[0])) if rows else ""
-        self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
+        if rows := [row_of(memory, changed) for memory in memories]:
+            marks = ",".join("?" * len(rows[0]))
+            self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
         self._db.executemany(
@@ -249,7 +285,7 @@ class Catalog:
         def read(line: bytes, journal: str, seen: int) -> tuple[Event, JournalName, int]:
             return decode(line), JournalName(journal), seen
 
-        sql = "SELECT line, journal, seen FROM events WHERE memory=? AND understood"
+        sql = "SELECT line, journal, seen FROM events WHERE memory=?"
         found = self._db.rows(sql, (id,), read)
         seen = {event.id for event, _, flag in found if flag}
         journal = next((name for event, name, _ in found if event.id == id), JournalName.SHARED)
@@ -320,6 +356,21 @@ class Catalog:
         where, args = ("WHERE memory=?", (memory,)) if memory else ("", ())
         sql = f"SELECT line FROM events {where} ORDER BY at DESC, id DESC"
         yield from self._db.stream(sql, args, decode)
+
+    def event(self, id: str) -> Event:
+        """Return one event by its full id."""
+        return decode(self._db.value("SELECT line FROM events WHERE id=?", (id,)))
+
+    def branch_of(self, prefix: str) -> str | None:
+        """Return the branch of a memory that one does not see from here, by a prefix of its id."""
+        sql = "SELECT branch FROM events WHERE id >= ? AND id < ? AND op = 'remember' LIMIT 1"
+        branch: str | None = self._db.value(sql, (prefix, prefix + "g"))
+        return branch
+
+    def anchors(self, event: str) -> list[str]:
+        """Return the objects whose notes hold an event."""
+        sql = "SELECT DISTINCT anchor FROM places WHERE event=? ORDER BY 1"
+        return [row[0] for row in self._db.rows(sql, (event,))]
 
     def event_count(self) -> int:
         """Return how many distinct events the journals hold."""

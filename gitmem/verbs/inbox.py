@@ -9,8 +9,8 @@ from typing import Any
 
 from gitmem.errors import UsageError
 from gitmem.journal.git import Git
-from gitmem.mirror.mirror import Mirror
 from gitmem.mirror.edits import Add, Edit, Forget, Revise
+from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog, Mark
 from gitmem.search.rows import LONG_TERM, OLDEST, Filter

@@ -12,6 +12,9 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, encode, printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals, Place
+from gitmem.journal.landing import Carry
+from gitmem.journal.lines import Stamp
+from gitmem.journal.sight import Sight
 from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
 
@@ -55,9 +58,15 @@ class Recorder:
     """Writes drafts as events: stamps them, anchors them, appends them and tells the catalog."""
 
     def __init__(
-        self, git: Git, journals: Journals, catalog: Catalog, now: Callable[[], datetime]
+        self,
+        git: Git,
+        journals: Journals,
+        catalog: Catalog,
+        sight: Sight,
+        now: Callable[[], datetime],
     ) -> None:
         self._git = git
+        self._sight = sight
         self._journals = journals
         self._catalog = catalog
         self._now = now
@@ -70,11 +79,14 @@ class Recorder:
             NoIdentity: git knows no author; nothing was written.
         """
         author = self._git.identity()
+        stamp = self._sight.lines.stamp()
+        if stamp.line:  # the branch may have got its identity this moment
+            self._catalog.look = self._sight.look()
         self._latest = self._catalog.latest_at(clock.horizon(self._now()))
         events: list[Event] = []
         heads: dict[str, list[str]] = {}
         for draft in drafts:
-            event = encode(self._fields(draft, author, heads))
+            event = encode(self._fields(draft, author, stamp, heads))
             heads[event.memory or ""] = [event.id]
             events.append(event)
         for name in dict.fromkeys(draft.target for draft in drafts):
@@ -82,6 +94,23 @@ class Recorder:
             mine = [event for draft, event in pairs if draft.target is name]
             self._append(self._journals.writable(name), mine, message, author)
         return events
+
+    def carry(self, due: Sequence[Carry], message: str = "carry: memories of merged work") -> None:
+        """Write carries, each into the journals that hold what it names."""
+        if not due:
+            return
+        author, at = self._git.identity(), int(self._now().timestamp())
+        for name in self._catalog.journals():
+            home = self._catalog.ids_in(name)
+            additions: dict[str, list[bytes]] = {}
+            for carry in due:
+                if events := sorted(home.intersection(carry.events)):
+                    line = encode(_carried(carry, events)).line
+                    additions.setdefault(carry.anchor, []).append(line)
+            if additions:
+                journal = self._journals.writable(JournalName(name))
+                journal.append(additions, message, author, at)
+        self._catalog.catch_up()
 
     def pack(self, now: bool = False) -> bool:
         """Pack the journals' loose objects: `now`, or when `PACK_EVERY` events have come."""
@@ -93,14 +122,17 @@ class Recorder:
         except Unavailable:  # what was written is safe without it, and the next time may do
             return False
 
-    def _fields(self, draft: Draft, author: str, heads: Mapping[str, list[str]]) -> dict[str, Any]:
+    def _fields(
+        self, draft: Draft, author: str, stamp: Stamp, heads: Mapping[str, list[str]]
+    ) -> dict[str, Any]:
         self._latest = clock.next_at(self._now(), self._latest)
-        branch = self._git.head().branch
         fields: dict[str, Any] = {
             "at": self._latest,
-            "branch": printable_name(branch) if branch else None,
+            "branch": stamp.branch,
             "by": printable_name(author),
+            "line": stamp.line,
             "op": draft.op,
+            "pending": stamp.pending or None,
             **draft.fields,
         }
         if draft.memory:
@@ -133,6 +165,16 @@ class Recorder:
         if journal.name is JournalName.USER:
             return journal.git.write_blob(f"gitmem {at[:7]}".encode())
         return self._git.head().commit or EMPTY_TREE[self._git.layout.object_format]
+
+
+def _carried(carry: Carry, events: Sequence[str]) -> dict[str, Any]:
+    return {
+        "at": carry.at,
+        "branch": carry.branch,
+        "by": carry.by,
+        "events": list(events),
+        "op": "carry",
+    }
 
 
 def _subject(message: str) -> str:

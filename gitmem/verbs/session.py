@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitmem import startup
 from gitmem.config import Settings
-from gitmem.errors import Unavailable
+from gitmem.errors import GitmemError, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
@@ -141,6 +141,10 @@ class Session:
         before = self._stamp()
         self._settings = load_settings(self._git, self._environ)  # a server may be open for long
         fresh()
+        try:
+            self._recorder.carry(self._catalog.due())
+        except GitmemError:  # no identity, or nothing can be written: it is seen all the same
+            pass
         with self.around():
             pass
         briefing = self._brief(self.held)
@@ -148,15 +152,24 @@ class Session:
             self._keep(before, briefing)
         return briefing
 
+    def brief(self, catalog: Catalog, branch: str) -> Briefing:
+        """Brief with what another catalog holds."""
+        return self._compose(catalog, branch, "", ())
+
     def _brief(self, held: Sequence[str]) -> Briefing:
         context = self.context()
         branch = self._git.head().branch
+        return self._compose(self._catalog, branch, context.body if context else "", held)
+
+    def _compose(
+        self, catalog: Catalog, branch: str | None, context: str, held: Sequence[str]
+    ) -> Briefing:
         return compose(
-            self._catalog,
+            catalog,
             printable_name(branch) if branch else None,
             clock.format_at(self._now()),
             self._settings["gitmem.budget"],
-            context.body if context else "",
+            context,
             held,
             self._short,
         )

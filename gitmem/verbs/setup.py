@@ -28,12 +28,13 @@ _PATTERNS = {"MEMORY.md": "/MEMORY.md", "memory": "/memory/"}
 
 @dataclass(slots=True)
 class Initialised:
-    """What `init` did here: settings it added, lines it added to files, the paths it mirrors to."""
+    """What `init` did here: settings it added, lines it added to files, the paths it mirrors to, where HEAD was."""
 
     mirrored: list[str] = field(default_factory=list)
     config: list[tuple[str, str]] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
     track: bool = False
+    branch: str = ""
 
 
 def read_record(folder: Path) -> Initialised | None:
@@ -61,7 +62,7 @@ def _reported() -> Iterator[None]:
 
 
 @_reported()
-def initialise(git: Git, folder: Path, track: bool) -> list[str]:
+def initialise(git: Git, folder: Path, track: bool, trunk: str = "") -> list[str]:
     """Set the repository up and return a line for each change; running it again changes nothing.
 
     Each change is recorded before it is made: whoever is stopped in between begins again, and
@@ -85,7 +86,9 @@ def initialise(git: Git, folder: Path, track: bool) -> list[str]:
     def keep() -> None:
         _write(folder / RECORD, json.dumps(asdict(record), indent=1))
 
+    record.branch = record.branch or git.head().branch or ""
     said += _follow_rewrites(git, record, keep)
+    said += _set_trunk(git, record, trunk, keep) if trunk else []
     said += (_track if track else _exclude)(git, record, keep)
     keep()
     return said
@@ -121,6 +124,16 @@ def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
         keep()
     git.config_add(key, value)
     return [f"git config: added {key} = {value} (memories follow amended and rebased commits)"]
+
+
+def _set_trunk(git: Git, record: Initialised, trunk: str, keep: Keep) -> list[str]:
+    if git.config().get("gitmem.trunk", [""])[-1] == trunk:
+        return []
+    record.config = [pair for pair in record.config if pair[0] != "gitmem.trunk"]
+    record.config.append(("gitmem.trunk", trunk))
+    keep()
+    git.config_set("gitmem.trunk", trunk)
+    return [f"git config: set gitmem.trunk = {trunk}"]
 
 
 def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
