@@ -1,5 +1,7 @@
 """The table of what each branch sees: `cases/*.txt`, read; played by `play`, printed by `table`.
 
+    python -m tests.branches.scenarios      write the table into docs/branches.md
+
 A case is a heading, a sentence for people, and steps:
 
     ## A merge commit
@@ -23,9 +25,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitmem import Gitmem, Memory
 from tests.branches.world import World
 
 CASES = Path(__file__).parent / "cases"
+PAGE = Path(__file__).parents[2] / "docs" / "branches.md"
 
 Step = tuple[str, ...]
 
@@ -93,10 +97,10 @@ def play(world: World, scenario: Scenario) -> None:
             _WORDS[step[0]](world, *step[1:])
 
 
-def check(world: World, words: Step, **seen: object) -> None:
+def check(world: World, words: Step, gm: Gitmem | None = None) -> None:
     """Hold one check, as seen through the world's own `Gitmem` or through `gm`."""
     who, verb, *letters = words
-    _CHECKS[verb](world, None if who == "HEAD" else who, letters, **seen)
+    _CHECKS[verb](world, None if who == "HEAD" else who, letters, gm)
 
 
 def _fork(world: World, branch: str, *start: str) -> None:
@@ -174,35 +178,43 @@ _WORDS: dict[str, Callable[..., object]] = {
 # -- checking ---------------------------------------------------------------------------------
 
 
-def _sees(world: World, who: str | None, letters: Sequence[str], **seen: object) -> None:
-    found = world.seen(who, **seen)  # type: ignore[arg-type]
+def _found(world: World, who: str | None, gm: Gitmem | None = None) -> dict[str, Memory]:
+    """Return what is seen; from the branch that one is on, looked at both ways."""
+    found = world.seen(who, gm)
+    if who is not None and who == world.git("branch", "--show-current"):
+        assert world.seen(None, gm) == found, f"HEAD and '{who}' differ"
+    return found
+
+
+def _sees(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
+    found = _found(world, who, gm)
     assert set(letters) <= set(found), f"{who or 'HEAD'} should see {letters}, sees {sorted(found)}"
 
 
-def _misses(world: World, who: str | None, letters: Sequence[str], **seen: object) -> None:
-    found = world.seen(who, **seen)  # type: ignore[arg-type]
+def _misses(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
+    found = _found(world, who, gm)
     leaked = sorted(set(letters) & set(found))
     assert not leaked, f"{who or 'HEAD'} should not see {leaked}"
 
 
-def _doubts(world: World, who: str | None, letters: Sequence[str], **seen: object) -> None:
-    found = world.seen(who, **seen)  # type: ignore[arg-type]
+def _doubts(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
+    found = _found(world, who, gm)
     for letter in letters:
         assert letter in found and found[letter].contested, f"{letter} should be contested"
 
 
-def _reads(world: World, who: str | None, words: Sequence[str], **seen: object) -> None:
+def _reads(world: World, who: str | None, words: Sequence[str], gm: Gitmem | None = None) -> None:
     letter, text = words
-    found = world.seen(who, **seen)  # type: ignore[arg-type]
+    found = _found(world, who, gm)
     assert letter in found and found[letter].body == text
 
 
-def _waits(world: World, who: str | None, letters: Sequence[str], **_: object) -> None:
+def _waits(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
     waiting = {info.name: info.waiting for info in world.gm.branches()}
     assert waiting.get(who or "") == len(letters), waiting
 
 
-def _is(world: World, who: str | None, words: Sequence[str], **_: object) -> None:
+def _is(world: World, who: str | None, words: Sequence[str], gm: Gitmem | None = None) -> None:
     assert words == ["orphaned"]
     orphaned = {info.name for info in world.gm.branches() if info.orphaned}
     assert who in orphaned, orphaned
@@ -218,6 +230,12 @@ _CHECKS: dict[str, Callable[..., None]] = {
 }
 
 # -- printing ---------------------------------------------------------------------------------
+
+
+def page() -> str:
+    """Return ``docs/branches.md`` with the table as it is now."""
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- table -->\n")
+    return f"{head}<!-- table -->\n\n{table()}\n{rest[rest.index('<!-- end -->') :]}"
 
 
 def table() -> str:
@@ -253,3 +271,7 @@ def _said(check: Step) -> str:
         case "waits":
             return f"{listed} waits on {name}"
     return f"{name} {verb} {' and '.join(words) if verb == 'sees' else listed}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.branches.scenarios import Scenario, check, play, scenarios
+from tests.branches.scenarios import PAGE, Scenario, check, page, play, scenarios
 from tests.branches.world import World
 from tests.support import git
 
@@ -54,3 +54,7 @@ def test_a_look_writes_nothing_to_the_journal(world: World) -> None:
 def test_names_of_scenarios_are_distinct() -> None:
     names = [scenario.name for scenario in scenarios()]
     assert len(set(names)) == len(names)
+
+
+def test_the_table_in_the_docs_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.branches.scenarios"
