@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,11 +144,26 @@ class History:
     def stamps(self, oids: Collection[str]) -> dict[str, Stamp]:
         """Return tree, time and parents of the commits that are here."""
         options = ("--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %T %ct %P")
-        rows = [line.split(" ") for line in self._lines("rev-list", *options, asked=oids)]
+        lines = self._lines("rev-list", *options, asked=oids)
+        rows = (line.split(" ") for line in lines if not line.startswith("commit "))
         return {
             oid: Stamp(tree, int(time), tuple(parent for parent in parents if parent))
             for oid, tree, time, *parents in rows
-            if oid != "commit"  # the line that rev-list puts before each
+        }
+
+    def first_since(self, tip: str, times: Iterable[int]) -> dict[int, str]:
+        """Return, for each time, the first commit of the first-parent history not older than it.
+
+        For a time after the last commit that is the last one.
+        """
+        wanted = sorted(set(times), reverse=True)
+        options = ("--first-parent", f"--max-age={wanted[-1]}", "--format=%H %ct")
+        lines = self._lines("rev-list", *options, "--stdin", asked=[tip])
+        rows = (line.split(" ") for line in lines if not line.startswith("commit "))
+        chain = [(oid, int(time)) for oid, time in rows] or [(tip, 0)]
+        return {
+            when: next((oid for oid, time in reversed(chain) if time >= when), chain[0][0])
+            for when in wanted
         }
 
     def resolve(self, revision: str) -> str | None:
@@ -169,7 +184,7 @@ class History:
 
     # -- content ------------------------------------------------------------------------------
 
-    def first_parents(self, tip: str) -> Iterator[Step]:
+    def first_parents(self, tip: str) -> Generator[Step]:
         """Yield the first-parent chain from `tip` downwards; closing the iterator stops git."""
         options = ("--first-parent", "-m", "--name-only", "-z", "--no-renames", "--no-color")
         settled = ("--no-show-signature", "--ignore-submodules=none", "--no-ext-diff")

@@ -1,16 +1,38 @@
-"""What should be carried: memories whose commits were rewritten, squashed or picked."""
+"""What should be carried, and is not yet: memories whose commits git rewrote, squashed or picked.
+
+A carry stands on a commit and names events that are to be seen from there. What one says of itself
+is taken from its commit, so every clone that sees the same writes the same line. See
+``docs/branches.md``, "Home", "Landed" and "Carry".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.journal.ancestry import Ancestry
+from gitmem.journal.candidates import Candidates
+from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.history import History
+from gitmem.journal.home import Carried, Found, home, oldest_first, rewritten_trunk
 from gitmem.journal.lines import Lines
+from gitmem.journal.reflogs import Reflogs
+from gitmem.journal.scene import Scene
+from gitmem.journal.squash import SCHEMA, Landed, Squashes
 from gitmem.journal.visibility import Fact
+
+_FILE = "landing.1.sqlite"
+_BELOW = """
+CREATE TABLE IF NOT EXISTS below (at TEXT, key TEXT, commits TEXT, PRIMARY KEY (at, key));
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +48,11 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class Carries:
-    """What should be carried and is not yet; `skipped` counts what could not be decided here."""
+    """What should be carried and is not yet.
+
+    `complete` is False if time ran out before everything was looked for: the next call goes on.
+    `skipped` counts commits whose landing cannot be decided in this clone.
+    """
 
     carries: tuple[Carry, ...]
     complete: bool = True
@@ -34,16 +60,146 @@ class Carries:
 
 
 class Landing:
-    """Looks for what should be carried."""
+    """Looks for what should be carried; what it finds out is kept in `folder`, and disposable."""
 
     def __init__(
         self, git: Git, history: History, lines: Lines, ancestry: Ancestry, folder: Path | None
     ) -> None:
         self._git = git
-
-    def carries(self, facts: Sequence[Fact], budget_seconds: float | None = None) -> Carries:
-        """Return what should be carried and is not yet, looking for at most `budget_seconds`."""
-        return Carries(())
+        self._history = history
+        self._lines = lines
+        self._ancestry = ancestry
+        self._path = folder / _FILE if folder and folder.is_dir() else None
+        self._db: sqlite3.Connection | None = None
+        self._squashes: Squashes | None = None
 
     def close(self) -> None:
         """Stop what was started."""
+        if self._squashes:
+            self._squashes.close()
+        if self._db:
+            self._db.close()
+        self._squashes = self._db = None
+
+    def carries(
+        self,
+        facts: Sequence[Fact],
+        budget_seconds: float | None = None,
+        head: str | None = None,
+    ) -> Carries:
+        """Return what should be carried, as `head` (by default HEAD's commit) has it.
+
+        Looks for at most about `budget_seconds` and may then be incomplete. `facts` are all of the
+        journals', carries among them.
+        """
+        if not facts:
+            return Carries(())
+        end = time.monotonic() + budget_seconds if budget_seconds is not None else None
+        scene = Scene(self._history, self._lines, Reflogs(self._history), self._ancestry)
+        groups, carried = scene.groups(facts), Carried(facts)
+        found = home(scene, self._history, groups, carried)
+        _merge(found, rewritten_trunk(scene, self._history, groups, carried))
+        virtual = [_virtual(commit, ids) for commit, ids in found.items()]
+        for carry in virtual:
+            carried.add(carry)
+        candidates = Candidates(scene, self._history, [*facts, *virtual], groups, carried)
+        landed = self._landed(candidates, head or self._git.head().commit, end)
+        _merge(found, self._named(candidates, carried, landed))
+        carries = sorted(self._carry(scene, commit, ids) for commit, ids in found.items() if ids)
+        return Carries(tuple(carries), landed.complete, landed.skipped)
+
+    # -- landed -------------------------------------------------------------------------------
+
+    def _landed(self, candidates: Candidates, head: str | None, end: float | None) -> Landed:
+        if head is None:
+            return Landed({}, True, 0)
+        asked = candidates.all()
+        away = asked - self._ancestry.reaches(head, asked)
+        chosen = candidates.choose(self._history.known(away))
+        if not chosen or self._treeless():
+            return Landed({}, True, len(chosen))
+
+        def out_of_time() -> bool:
+            return end is not None and time.monotonic() > end
+
+        return self._stored(lambda squashes: squashes.find(head, chosen, out_of_time))
+
+    def _named(self, candidates: Candidates, carried: Carried, landed: Landed) -> Found:
+        """Return what the landed commits show, and the commits they landed at do not."""
+        tips: dict[str, list[str]] = defaultdict(list)
+        for tip, at in sorted(landed.at.items()):
+            tips[at].append(tip)
+        found: Found = {}
+        order = oldest_first(self._history.stamps(tips)) if len(tips) > 1 else list(tips)
+        for at in order:  # what an older commit carries, its descendants show
+            shown = candidates.shown(self._below(at, tips[at])) | candidates.pending(tips[at], at)
+            found[at] = candidates.unseen(at, shown)
+            if found[at]:
+                carried.add(_virtual(at, found[at]))
+        return found
+
+    def _below(self, at: str, tips: Sequence[str]) -> set[str]:
+        """Return what `tips` reach and the commit they landed at does not."""
+        key = hashlib.sha256(" ".join(tips).encode()).hexdigest()
+        db = self._open()
+        row = db.execute("SELECT commits FROM below WHERE at=? AND key=?", (at, key)).fetchone()
+        if row is None:
+            commits = {node.oid for node in self._history.graph(tips, [at]) if node.inside}
+            with suppress(sqlite3.Error), db:
+                db.execute("INSERT OR REPLACE INTO below VALUES (?,?,?)",
+                           (at, key, " ".join(sorted(commits))))  # fmt: skip
+            return commits
+        return set(row[0].split())
+
+    def _treeless(self) -> bool:
+        """Whether trees were left out of this clone: nothing can be compared then."""
+        config = self._git.config()
+        filters = (v for key, values in config.items() for v in values
+                   if key.endswith(".partialclonefilter"))  # fmt: skip
+        return any("tree:" in each for each in filters)
+
+    # -- the index ----------------------------------------------------------------------------
+
+    def _stored(self, find: Callable[[Squashes], Landed]) -> Landed:
+        try:
+            return self._find(find)
+        except sqlite3.Error as error:  # once more without what was kept
+            self.close()
+            if self._path and not isinstance(error, sqlite3.OperationalError):
+                self._path.unlink(missing_ok=True)  # damaged, and not just locked or full
+            self._path = None
+            return self._find(find)
+
+    def _find(self, find: Callable[[Squashes], Landed]) -> Landed:
+        db = self._open()
+        if self._squashes is None:
+            self._squashes = Squashes(db, self._history)
+        landed = find(self._squashes)
+        db.commit()
+        return landed
+
+    def _open(self) -> sqlite3.Connection:
+        if self._db is None:
+            db = sqlite3.connect(self._path or ":memory:", timeout=10)
+            db.execute("PRAGMA synchronous=OFF")  # derived: a crash costs a look
+            db.executescript(SCHEMA + _BELOW)
+            self._db = db
+        return self._db
+
+    # -- carries ------------------------------------------------------------------------------
+
+    def _carry(self, scene: Scene, commit: str, ids: Collection[str]) -> Carry:
+        stands = self._git.commit(commit)
+        at = datetime.fromtimestamp(stands.time, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        branch = scene.trunk if scene.on_trunk([commit]) else None
+        return Carry(commit, tuple(sorted(ids)), at, printable_name(stands.author), branch)
+
+
+def _virtual(commit: str, ids: Collection[str]) -> Fact:
+    """Return a carry that is not written yet, for what builds on it."""
+    return Fact(f"carry at {commit}", None, "carry", "", (commit,), carries=tuple(sorted(ids)))
+
+
+def _merge(found: Found, more: Found) -> None:
+    for commit, ids in more.items():
+        found.setdefault(commit, set()).update(ids)

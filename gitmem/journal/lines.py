@@ -87,6 +87,11 @@ class Lines:
         refs = [BRANCHES + name, *(f"{REMOTES}{remote}/{name}" for remote in self.remotes())]
         return [tip for ref in refs if (tip := self._git.ref(ref))]
 
+    @property
+    def bare(self) -> bool:
+        """Whether nobody works here: its branches are what others pushed."""
+        return self._git.config().get("core.bare", ())[-1:] == ["true"]
+
     def remotes(self) -> list[str]:
         """Return the configured remotes, ``origin`` first."""
         keys = (key.split(".", 1)[1] for key in self._git.config() if key.startswith("remote."))
@@ -197,6 +202,8 @@ class Lines:
     def _upstream(self, name: str) -> str | None:
         """Return the ref a branch follows, if it is called the same there."""
         config = self._git.config()
+        if self.bare:
+            return BRANCHES + name
         remote = config.get(f"branch.{name}.remote", ())
         merge = config.get(f"branch.{name}.merge", ())
         same = remote and remote[-1] != "." and merge and merge[-1] == BRANCHES + name
