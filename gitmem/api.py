@@ -292,10 +292,10 @@ class Gitmem:
             shown = tuple(self.short(other) for other in found)
             raise AmbiguousId(f"'{id}' is ambiguous", "it could be " + ", ".join(shown), shown)
         memory = catalog.memory(found[0]) if found else None
+        if memory is None and found and catalog is self._catalog:  # of a branch not seen from here
+            memory = catalog.hidden(found[0])
         if memory is None:
-            branch = catalog.branch_of(prefix)
-            hint = f"it is seen from '{branch}'" if branch else "'gitmem list' shows them all"
-            raise NotFound(f"no memory has the id '{id[:80]}' here", hint)
+            raise NotFound(f"no memory has the id '{id[:80]}'", "'gitmem list' shows them all")
         return memory
 
     def history(self, id: str) -> Sequence[Life]:

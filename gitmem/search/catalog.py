@@ -314,14 +314,14 @@ class Catalog:
         return found[0] if found else None
 
     def with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the ids that begin with `prefix`, in order."""
-        sql = "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        """Return the ids that begin with `prefix`, in order: also of memories not seen from here."""
+        sql = "SELECT id FROM events WHERE id >= ? AND id < ? AND op='remember' ORDER BY id LIMIT ?"
         return [row[0] for row in self._db.rows(sql, (prefix, prefix + "g", limit))]
 
     def neighbours(self, id: str) -> list[str]:
         """Return the ids just before and just after `id`."""
-        before = self._db.value("SELECT max(id) FROM memories WHERE id < ?", (id,))
-        after = self._db.value("SELECT min(id) FROM memories WHERE id > ?", (id,))
+        before = self._db.value("SELECT max(id) FROM events WHERE id < ? AND op='remember'", (id,))
+        after = self._db.value("SELECT min(id) FROM events WHERE id > ? AND op='remember'", (id,))
         return [found for found in (before, after) if found]
 
     def select(self, filter: Filter) -> list[Memory]:
@@ -361,11 +361,12 @@ class Catalog:
         """Return one event by its full id."""
         return decode(self._db.value("SELECT line FROM events WHERE id=?", (id,)))
 
-    def branch_of(self, prefix: str) -> str | None:
-        """Return the branch of a memory that one does not see from here, by a prefix of its id."""
-        sql = "SELECT branch FROM events WHERE id >= ? AND id < ? AND op = 'remember' LIMIT 1"
-        branch: str | None = self._db.value(sql, (prefix, prefix + "g"))
-        return branch
+    def hidden(self, id: str) -> Memory | None:
+        """Return a memory as all its events make it, whether they are seen from here or not."""
+        sql = "SELECT line, journal FROM events WHERE memory=? ORDER BY id=memory DESC"
+        found = self._db.rows(sql, (id,))
+        journal = JournalName(found[0][1]) if found else JournalName.SHARED
+        return fold_memory([decode(line) for line, _ in found], None, journal)
 
     def anchors(self, event: str) -> list[str]:
         """Return the objects whose notes hold an event."""
