@@ -143,7 +143,8 @@ class World:
     def share(self) -> None:
         """Exchange journals with origin by stock git alone: fetch, union merge, push."""
         incoming = "refs/notes/incoming"
-        if not self.attempt("fetch", "-q", "origin", f"+{SHARED}:{incoming}").returncode:
+        fetch = ("fetch", "-q", "--no-filter", "origin", f"+{SHARED}:{incoming}")
+        if not self.attempt(*fetch).returncode:
             self.git("notes", "--ref=gitmem/shared", "merge", "-q", "-s", "cat_sort_uniq", incoming)
         if not self.attempt("rev-parse", "-q", "--verify", SHARED).returncode:
             self.git("push", "-q", "origin", SHARED)
