@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +30,7 @@ from gitmem.verbs.export import export
 from gitmem.verbs.record import Draft, Recorder
 from gitmem.verbs.session import Session, SyncEnd
 from gitmem.verbs.settings import load_settings, user_journal
+from gitmem.verbs.staleness import Staleness
 from gitmem.verbs.undo import Undone
 
 __all__ = [
@@ -87,11 +88,14 @@ class Gitmem:
             self._git, self._settings["gitmem.trunk"], record.branch if record else None,
             derived, self._catalog.facts_of,
         )  # fmt: skip
-        self._recorder = Recorder(self._git, self._journals, self._catalog, self._sight, now)
+        self._staleness = Staleness(self._git)
+        self._recorder = Recorder(
+            self._git, self._journals, self._catalog, self._sight, self._staleness, now
+        )
         self._engine = Engine(self._catalog, derived / "lexical")
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
-            self._recorder, now, self.short, environ,
+            self._recorder, self._staleness, now, self.short, environ,
         )  # fmt: skip
 
     def __enter__(self) -> Gitmem:
@@ -126,6 +130,8 @@ class Gitmem:
         `trunk` is the branch that others fork from, where git does not say.
         """
         said = setup.initialise(self._git, self._folder, track, trunk)
+        if trunk:
+            self._sight.lines.set_trunk(trunk)
         self._fresh()
         self._session.open_mirror()
         with self._session.around(always=True):
@@ -279,7 +285,7 @@ class Gitmem:
             NotFound: there is none. AmbiguousId: there are several.
         """
         with self._elsewhere(branch, at) as catalog:
-            return self._find(catalog, id)
+            return self._marked(catalog, [self._find(catalog, id)])[0]
 
     def _find(self, catalog: Catalog, id: str) -> Memory:
         prefix = id.strip().lower()
@@ -346,17 +352,19 @@ class Gitmem:
         until: str | None = None,
         forgotten: bool = False,
         contested: bool = False,
+        stale: bool = False,
         limit: int | None = None,
         branch: str | None = None,
         at: str | None = None,
     ) -> Sequence[Memory]:
         """Return memories, newest first; `since` and `until` are dates or ages such as ``7d``.
 
-        `branch`: as seen from it, without switching; `at`: what was known at that commit.
+        `stale`: only those whose files are not as they were; `branch`: as seen from it, without
+        switching; `at`: what was known at that commit.
         """
         now = self._now()
         with self._elsewhere(branch, at) as catalog:
-            return catalog.select(
+            found = catalog.select(
                 Filter(
                     kind=content.kind(kind),
                     tags=content.tags(tags),
@@ -369,9 +377,11 @@ class Gitmem:
                     forgotten=forgotten,
                     contested=contested,
                     now=clock.format_at(now),
-                    limit=limit,
+                    limit=None if stale else limit,
                 )
             )
+            marked = self._marked(catalog, found)
+        return [memory for memory in marked if memory.stale][:limit] if stale else marked
 
     def topic(self, name: str) -> Sequence[Memory]:
         """Return the memories tagged `name` or ``topic:NAME``, else those that name such an entity.
@@ -384,8 +394,8 @@ class Gitmem:
         for tag in (TOPIC + name, name):
             tagged = self._catalog.select(Filter(tags=(tag,), now=alive.now))
             if tagged:
-                return tagged
-        return self._engine.entity(name, alive).memories
+                return self._marked(self._catalog, tagged)
+        return self._marked(self._catalog, self._engine.entity(name, alive).memories)
 
     def tags(self) -> dict[str, int]:
         """Return {tag: memories}, most used first."""
@@ -400,7 +410,8 @@ class Gitmem:
     def entity(self, name: str) -> EntityPage:
         """Return the memories that name an entity, by any of its names, and what is named beside it."""
         self._fresh()
-        return self._engine.entity(name, self._alive_filter())
+        page = self._engine.entity(name, self._alive_filter())
+        return replace(page, memories=self._marked(self._catalog, page.memories))
 
     def search(
         self,
@@ -417,7 +428,10 @@ class Gitmem:
         )
         with self._elsewhere(branch) as catalog:
             engine = self._engine if catalog is self._catalog else Engine(catalog, self._folder)
-            return engine.search(query, limit, filter)
+            result = engine.search(query, limit, filter)
+            marked = self._marked(catalog, [hit.memory for hit in result.hits])
+        hits = [replace(hit, memory=it) for hit, it in zip(result.hits, marked, strict=True)]
+        return replace(result, hits=hits)
 
     def short(self, id: str) -> str:
         """Return the shortest unique prefix of a memory id, of at least 8 digits."""
@@ -560,6 +574,10 @@ class Gitmem:
             yield there
         finally:
             there.close()
+
+    def _marked(self, catalog: Catalog, memories: Sequence[Memory]) -> Sequence[Memory]:
+        """Return memories with `Memory.stale`, by the commit one looks from."""
+        return self._staleness.marked(memories, catalog.look.commit)
 
     def _restorer(self) -> str:
         try:

@@ -64,6 +64,10 @@ class Lines:
 
     # -- the trunk ----------------------------------------------------------------------------
 
+    def set_trunk(self, name: str) -> None:
+        """Take another branch for the trunk."""
+        self._setting = name
+
     def trunk(self) -> str | None:
         """Return the name of the branch that others fork from, as people read it."""
         name = self.trunk_name()

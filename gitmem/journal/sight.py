@@ -59,7 +59,7 @@ class Sight:
 class Look:
     """What is seen from one vantage; see `search.catalog.Look`.
 
-    `due` is what `seen` found should be carried and is not yet.
+    `due` is what `seen` found should be carried and is not yet; not `complete` if time ran out.
     """
 
     def __init__(
@@ -70,6 +70,8 @@ class Look:
         self._landing = landing
         self._then = then
         self.due: Sequence[Carry] = ()
+        self.complete = True
+        self.commit = vantage.commit
         self.key = json.dumps([asdict(vantage), tips, then])
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
@@ -77,7 +79,8 @@ class Look:
         if self._then:
             facts = [_anchored(fact) for fact in facts]
             return self._visible(facts)
-        self.due = self._landing.carries(facts, BUDGET).carries
+        found = self._landing.carries(facts, BUDGET, self.vantage.commit)
+        self.due, self.complete = found.carries, found.complete
         return self._visible([*facts, *map(_fact, self.due)])
 
     def belonging(self, facts: Sequence[Fact]) -> set[str]:

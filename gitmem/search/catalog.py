@@ -63,8 +63,18 @@ class Look(Protocol):
     @property
     def key(self) -> str: ...
     @property
+    def commit(self) -> str | None:
+        """The commit one looks from, if there is one."""
+        ...
+
+    @property
     def due(self) -> Sequence[Carry]:
         """What `seen` found should be carried and is not yet."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether `seen` had the time to find everything."""
         ...
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
@@ -80,7 +90,9 @@ class Everything:
     """Sees every event, whatever its branch."""
 
     key = "everything"
+    commit: str | None = None
     due: Sequence[Carry] = ()
+    complete = True
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
         """Return all ids."""
@@ -249,7 +261,7 @@ class Catalog:
         self._db.execute("UPDATE events SET seen=0 WHERE seen IS NULL")
         if touched := list(dict.fromkeys(fact.memory for fact in turned if fact.memory)):
             self._fold(touched, self.mark().changed + 1)
-        self._set("look", self.look.key)
+        self._set("look", self.look.key if self.look.complete else "")
         if not fresh:
             self._set("due", [astuple(carry) for carry in self.look.due])
 
