@@ -7,194 +7,31 @@ stock git (branches, configuration, reflogs, notes, `git merge-tree`), and the r
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
+
+from tests.branches.facts import Entry, Facts, Said
 
 TRUNK = "main"
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 _MADE = re.compile(
-    r"commit( \(.*\))?: |cherry-pick: |revert: |am: |(merge|pull)\b.*: Merge made by|rebase \(finish\)"
+    r"commit( \(.*\))?: |cherry-pick: |revert: |am: "
+    r"|(merge|pull)\b.*: Merge made by|rebase \(finish\)"
 )
 _PICKED = re.compile(r"rebase \((pick|squash|fixup|reword|edit|continue)\): ")
 _MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)")
 _RENAMED = re.compile(r"Branch: renamed refs/heads/(\S+) to refs/heads/(\S+)")
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a reflog."""
-
-    old: str
-    new: str
-    time: int
-    message: str
-
-
-@dataclass(frozen=True)
-class Commit:
-    """What git says of a commit."""
-
-    tree: str
-    parents: tuple[str, ...]
-    time: int
-
-
-@dataclass(frozen=True)
-class Said:
-    """An event: its fields, and the anchors its line stands on."""
-
-    id: str
-    fields: dict[str, Any]
-    anchors: frozenset[str]
-
-    @property
-    def memory(self) -> str:
-        return self.id if self.fields["op"] == "remember" else str(self.fields.get("memory"))
-
-    @property
-    def line(self) -> str | None:
-        """The line it belongs to: an id, the trunk's name, or None where HEAD was detached."""
-        return self.fields.get("line") or self.fields.get("branch")
-
-    @property
-    def pending(self) -> bool:
-        return bool(self.fields.get("pending"))
-
-    @property
-    def repo(self) -> bool:
-        return self.fields.get("scope") == "repo"
-
-
 Pair = tuple[str, str]
 """A carry of one event: (event id, the commit it is carried to)."""
 
 
-class Git:
-    """A repository, asked by stock git; what cannot change is asked once."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._blobs: dict[tuple[Path, str], list[bytes]] = {}
-        self._merges: dict[Pair, str] = {}
-        self._bases: dict[Pair, str | None] = {}
-
-    def ask(self, *args: str, path: Path | None = None) -> tuple[int, str]:
-        done = subprocess.run(
-            ["git", *args], cwd=path or self.path, capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout
-
-    def lines(self, *args: str, path: Path | None = None) -> list[str]:
-        return self.ask(*args, path=path)[1].splitlines()
-
-    def merged(self, ours: str, theirs: str) -> str:
-        """Return the tree of a merge; empty where it cannot be made without a hand."""
-        if (ours, theirs) not in self._merges:
-            code, out = self.ask("merge-tree", "--write-tree", ours, theirs)
-            self._merges[ours, theirs] = out.split("\n")[0] if code == 0 else ""
-        return self._merges[ours, theirs]
-
-    def merge_base(self, one: str, other: str) -> str | None:
-        if (one, other) not in self._bases:
-            found = self.lines("merge-base", one, other)
-            self._bases[one, other] = found[0] if found else None
-        return self._bases[one, other]
-
-    def journal(self, path: Path, ref: str) -> Iterator[tuple[str, bytes]]:
-        """Yield (anchor, line) of every line of a notes ref."""
-        for row in self.lines("notes", f"--ref={ref}", "list", path=path):
-            blob, anchor = row.split(" ")
-            if (path, blob) not in self._blobs:
-                command = ["git", "cat-file", "blob", blob]
-                raw = subprocess.run(command, cwd=path, capture_output=True, check=True).stdout
-                self._blobs[path, blob] = [line for line in raw.split(b"\n") if line]
-            for line in self._blobs[path, blob]:
-                yield anchor, line
-
-
-class Truth:
+class Truth(Facts):
     """What holds in a repository at one moment, by the rules."""
-
-    def __init__(self, git: Git) -> None:
-        self.git = git
-        self.branches = dict(
-            row.split(" ")[::-1]
-            for row in git.lines("for-each-ref", "--format=%(objectname) %(refname:short)", "refs/heads")
-        )
-        config = git.lines("config", "--get-regexp", r"^branch\..*\.gitmem$")
-        self.ids = {
-            key.removeprefix("branch.").removesuffix(".gitmem"): value
-            for key, value in (row.split(" ") for row in config)
-        }
-        code, name = git.ask("symbolic-ref", "--short", "-q", "HEAD")
-        self.here = name.strip() if code == 0 else None
-        code, commit = git.ask("rev-parse", "-q", "--verify", "HEAD")
-        self.head = commit.strip() if code == 0 else None
-        self.events = self._events()
-        self.carries = {
-            (id, event.id)
-            for event in self.events.values()
-            if event.fields["op"] == "carry"
-            for id in event.fields["events"]
-        }
-
-    # -- what git says ------------------------------------------------------------------------
-
-    def _events(self) -> dict[str, Said]:
-        found: dict[str, Said] = {}
-        private = self.git.path / ".git" / "gitmem" / "private.git"
-        journals = [(self.git.path, "gitmem/shared")]
-        journals += [(private, "gitmem/private")] if private.is_dir() else []
-        for path, ref in journals:
-            for anchor, line in self.git.journal(path, ref):
-                id = hashlib.sha256(line).hexdigest()
-                known = found[id].anchors if id in found else frozenset()
-                found[id] = Said(id, json.loads(line), known | {anchor})
-        return found
-
-    @cached_property
-    def commits(self) -> dict[str, Commit]:
-        """Every commit that a ref or a reflog knows."""
-        rows = self.git.lines("log", "--all", "--reflog", "HEAD", "--format=%H %T %ct %P")
-        split = (row.split(" ") for row in rows)
-        return {id: Commit(tree, tuple(filter(None, up)), int(time)) for id, tree, time, *up in split}
-
-    def ancestors(self, *tips: str | None) -> set[str]:
-        """Return the commits that `tips` reach, themselves among them."""
-        found: set[str] = set()
-        todo = [tip for tip in tips if tip in self.commits]
-        while todo:
-            commit = todo.pop()
-            if commit not in found:
-                found.add(commit)
-                todo += self.commits[commit].parents
-        return found
-
-    def first_parents(self, tip: str) -> list[str]:
-        """Return the first-parent history of a commit, oldest first."""
-        chain = [tip]
-        while self.commits[chain[-1]].parents:
-            chain.append(self.commits[chain[-1]].parents[0])
-        return chain[::-1]
-
-    def reflog(self, ref: str) -> list[Entry]:
-        """Return a reflog, oldest first."""
-        path = self.git.path / ".git" / "logs" / ref
-        entries = []
-        for row in path.read_text().splitlines() if path.is_file() else ():
-            head, _, message = row.partition("\t")
-            old, new, *_, time, _zone = head.split(" ")
-            entries.append(Entry(old, new, int(time), message))
-        return entries
 
     # -- own commits --------------------------------------------------------------------------
 
@@ -203,7 +40,7 @@ class Truth:
         return {entry.new for entry in self.reflog("HEAD") if _PICKED.match(entry.message)}
 
     def made_on(self, branch: str, before: int | None = None) -> set[str]:
-        """Return the commits made on a branch: `before` is given where that name is another's now."""
+        """Return the commits made on a branch; `before`: when its name became another's."""
         if branch in self.branches and before is None:
             entries = [e for e in self.reflog(f"refs/heads/{branch}") if _MADE.match(e.message)]
             return {
@@ -211,8 +48,8 @@ class Truth:
                 for entry in entries
                 if "rebase (finish)" not in entry.message or entry.new in self._picked
             }
-        made, _ = self._replayed
-        return {entry.new for entry in made.get(branch, ()) if before is None or entry.time < before}
+        entries = self._replayed[0].get(branch, [])
+        return {entry.new for entry in entries if before is None or entry.time < before}
 
     def last_tip(self, branch: str, before: int | None = None) -> str | None:
         """Return where a branch stood when HEAD last left it."""
@@ -320,10 +157,9 @@ class Truth:
             if tip is None:
                 continue
             shown = self.shown(tip, pairs)
-            lost = [event for event in self._of(line) if event.id not in shown]
-            for event in lost:
-                to = self._trunk_home(event, tip) if line == TRUNK else self._branch_home(event, tip)
-                if to:
+            find = self._trunk_home if line == TRUNK else self._branch_home
+            for event in self._of(line):
+                if event.id not in shown and (to := find(event, tip)):
                     yield event.id, to
 
     def _of(self, line: str | None) -> list[Said]:
@@ -367,8 +203,7 @@ class Truth:
     def _candidates(self, line: str | None, pairs: set[Pair]) -> set[str]:
         """The commits that stand for a line's work."""
         events = self._of(line)
-        name, _, before = self.branch_of(line)
-        found = {self.tip(line)} | ({self.last_tip(name, before)} if name else set())
+        found = {self.tip(line)}
         found |= {anchor for event in events if not event.pending for anchor in event.anchors}
         mine = {event.id for event in events}
         found |= {anchor for id, anchor in pairs if id in mine}
@@ -412,14 +247,12 @@ class Truth:
 
     def _forgotten(self, seen: list[Said]) -> bool:
         """Whether a forget stands that no revision was written beside."""
-        return any(
-            forget.fields["op"] == "forget"
-            and not any(
-                other.fields["op"] == "revise" and not self._saw(forget, other) and not self._saw(other, forget)
-                for other in seen
-            )
-            for forget in seen
-        )
+        revisions = [event for event in seen if event.fields["op"] == "revise"]
+        forgets = [event for event in seen if event.fields["op"] == "forget"]
+        return any(not any(self._beside(f, r) for r in revisions) for f in forgets)
+
+    def _beside(self, one: Said, other: Said) -> bool:
+        return not self._saw(one, other) and not self._saw(other, one)
 
     def _saw(self, later: Said, earlier: Said) -> bool:
         if later.id == earlier.id:
@@ -444,8 +277,8 @@ class Truth:
         elif self.head is None:
             pending = bool(self.branches)
         else:
-            # A branch without an id yet is the only one of its name.
-            pending = self.head in self.ancestors(tip) or not self._own_by_name(self.here, self.head)
+            own = self._own_by_name(self.here, self.head)
+            pending = self.head in self.ancestors(tip) or not own
         return {"branch": self.here, "pending": pending, "anchor": self.head or EMPTY_TREE}
 
     def _own_by_name(self, branch: str, commit: str) -> bool:

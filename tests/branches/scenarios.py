@@ -191,13 +191,17 @@ def _sees(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | No
     assert set(letters) <= set(found), f"{who or 'HEAD'} should see {letters}, sees {sorted(found)}"
 
 
-def _misses(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
+def _misses(
+    world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None
+) -> None:
     found = _found(world, who, gm)
     leaked = sorted(set(letters) & set(found))
     assert not leaked, f"{who or 'HEAD'} should not see {leaked}"
 
 
-def _doubts(world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None) -> None:
+def _doubts(
+    world: World, who: str | None, letters: Sequence[str], gm: Gitmem | None = None
+) -> None:
     found = _found(world, who, gm)
     for letter in letters:
         assert letter in found and found[letter].contested, f"{letter} should be contested"
@@ -248,8 +252,9 @@ def _printed(section: Section) -> str:
         f"| {scenario.name} | {scenario.story} | {_outcome(scenario)} |"
         for scenario in section.scenarios
     ]
-    head = f"### {section.title}\n\n" + (f"{section.about}\n\n" if section.about else "")
-    return head + "\n".join(["| situation | what happens | what is seen |", "|---|---|---|", *rows, ""])
+    about = f"{section.about}\n\n" if section.about else ""
+    head = "| situation | what happens | what is seen |\n|---|---|---|"
+    return "\n".join([f"### {section.title}\n\n{about}{head}", *rows, ""])
 
 
 def _outcome(scenario: Scenario) -> str:

@@ -14,14 +14,15 @@ from pathlib import Path
 
 from gitmem.journal.git import Backend
 from tests.branches import model
+from tests.branches.facts import Git, Said
 from tests.branches.world import World
 
 Step = tuple[str, int, int]
 
 WEIGHTS = {
-    "commit": 20, "remember": 14, "fork": 8, "switch": 10, "revise": 4, "forget": 2, "branch": 2,
-    "merge": 5, "squash": 6, "rebase": 5, "interactive": 4, "amend": 3, "pick": 4, "rename": 3,
-    "delete": 4, "revert": 1, "reset": 2, "detach": 1, "sync": 1,
+    "commit": 16, "remember": 12, "work": 12, "fork": 4, "branch": 2, "switch": 9, "detach": 1,
+    "revise": 4, "forget": 2, "sync": 1, "land": 10, "merge": 4, "squash": 4, "pick": 4,
+    "rebase": 5, "interactive": 4, "amend": 3, "reset": 2, "revert": 1, "rename": 3, "delete": 3,
 }  # fmt: skip
 NAMES = "f g h k m n p q r s t u".split()
 REUSED = 0.1
@@ -47,7 +48,7 @@ class Player:
     def __init__(self, root: Path, backend: Backend, tick: int) -> None:
         self.world = World(root, backend, tick)
         self.world.begin()
-        self.git = model.Git(self.world.here)
+        self.git = Git(self.world.here)
         self.log: list[str] = []
         self._names = iter(NAMES)
         self._used: list[str] = []
@@ -84,14 +85,13 @@ class Player:
         found = self.world.gm.list() if branch is None else self.world.gm.list(branch=branch)
         texts = {memory.id: memory.body for memory in found}
         if texts != wanted:
-            raise Disagreement(
-                f"from {who} the library sees {sorted(texts.values())}, the model {sorted(wanted.values())}"
-            )
+            library, naive = sorted(texts.values()), sorted(wanted.values())
+            raise Disagreement(f"from {who} the library sees {library}, the model {naive}")
 
     # -- git ----------------------------------------------------------------------------------
 
     def commit(self, x: int, y: int) -> str:
-        """A new file, a line at the end of a shared file, or one changed in the middle of another."""
+        """A new file, a line more in a shared file, or a changed line in another."""
         self._files += 1
         kind, path = x % 10, self.world.here
         if kind < 6:
@@ -124,14 +124,43 @@ class Player:
     def detach(self, x: int, y: int) -> str:
         return self._try("switch", "-q", "--detach", self._any(x))
 
+    def work(self, x: int, y: int) -> str:
+        """A new branch with a commit, and a memory before it, after it, or both."""
+        done = [self.fork(x, y)]
+        if y % 4:
+            done.append(self.remember(x, y))
+        done.append(self.commit(x // 2, y))
+        if y % 4 != 1:
+            done.append(self.remember(y, x))
+        return "; ".join(filter(None, done))
+
+    def land(self, x: int, y: int) -> str:
+        """A branch goes into the trunk in one of the ways there are, and often out of sight."""
+        other = self._any(x)
+        done = [self._try("switch", "-q", model.TRUNK)]
+        if y % 3 == 0:
+            done.append(self.commit(x // 3, y))
+        if x % 5 == 0:
+            done.append(self._try("merge", "-q", "--no-edit", other, undo=("merge", "--abort")))
+        elif x % 5 == 1:
+            picked = ("cherry-pick", f"{model.TRUNK}..{other}")
+            done.append(self._try(*picked, undo=("cherry-pick", "--abort")))
+        else:
+            done.append(self._squash(other, y))
+        if y % 2 and other != model.TRUNK:
+            done.append(self._try("branch", "-q", "-D", other))
+        if y % 5 < 2:
+            done.append(self.commit(x // 5, y // 5))
+        return "; ".join(filter(None, done))
+
     def merge(self, x: int, y: int) -> str:
         how = ("--ff", "--no-ff", "--no-ff", "--ff-only")[y % 4]
         return self._try("merge", "-q", "--no-edit", how, self._any(x), undo=("merge", "--abort"))
 
     def squash(self, x: int, y: int) -> str:
-        other = self._any(x)
-        if y % 3 == 0:  # mostly where squash merges happen
-            self._try("switch", "-q", model.TRUNK)
+        return self._squash(self._any(x), y)
+
+    def _squash(self, other: str, y: int) -> str:
         done = self._try("merge", "-q", "--squash", other, undo=("reset", "-q", "--hard"))
         if not done:
             return ""
@@ -206,7 +235,11 @@ class Player:
         options: dict[str, object] = {"private": True} if x % 5 == 0 else {}
         if x % 11 == 0:
             options["scope"] = "repo"
-        return self._write(f"remember {letter} {options or ''}", lambda: self.world.remember(letter, **options))  # type: ignore[arg-type]
+
+        def write() -> None:
+            self.world.remember(letter, **options)  # type: ignore[arg-type]
+
+        return self._write(" ".join(["remember", letter, *options]), write)
 
     def revise(self, x: int, y: int) -> str:
         letter = self._seen_letter(x)
@@ -237,29 +270,33 @@ class Player:
         for id in after.events.keys() - before.events.keys():
             event = after.events[id]
             if event.fields["op"] == "carry":
-                written = {(named, anchor) for named in event.fields["events"] for anchor in event.anchors}
+                names = event.fields["events"]
+                written = {(name, anchor) for name in names for anchor in event.anchors}
                 if extra := written - carried:
                     raise Disagreement(f"{said}: the library carries {self._named(after, extra)}")
             else:
-                self._stamped(said, before, after, event, visible)
+                self._same_stamp(said, event, before.stamp() | {"line": self._line(after)})
+                if event.fields["op"] != "remember":
+                    self._same_base(said, event, before.heads(event.memory, visible))
         return f"gitmem {said}"
 
-    def _stamped(
-        self, said: str, before: model.Truth, after: model.Truth, event: model.Said, visible: set[str]
-    ) -> None:
-        wanted = before.stamp()
-        line = None if before.here in (None, model.TRUNK) else after.ids.get(before.here or "")
+    def _line(self, truth: model.Truth) -> str | None:
+        return None if truth.here in (None, model.TRUNK) else truth.ids.get(truth.here)
+
+    def _same_stamp(self, said: str, event: Said, wanted: dict[str, object]) -> None:
         found = {
-            "branch": event.fields.get("branch"), "pending": event.pending, "anchor": min(event.anchors)
-        }  # fmt: skip
+            "branch": event.fields.get("branch"),
+            "line": event.fields.get("line"),
+            "pending": event.pending,
+            "anchor": min(event.anchors),
+        }
         if found != wanted and not event.repo:
             raise Disagreement(f"{said}: the library stamps {found}, the model {wanted}")
-        if event.fields.get("line") != line and not event.repo:
-            raise Disagreement(f"{said}: the line is {event.fields.get('line')}, the branch's {line}")
-        if event.fields["op"] != "remember":
-            heads = before.heads(event.memory, visible)
-            if set(event.fields["base"]) != heads:
-                raise Disagreement(f"{said}: base is {event.fields['base']}, seen were {sorted(heads)}")
+
+    def _same_base(self, said: str, event: Said, heads: set[str]) -> None:
+        base = sorted(event.fields["base"])
+        if set(base) != heads:
+            raise Disagreement(f"{said}: its base is {base}, seen were {sorted(heads)}")
 
     def _named(self, truth: model.Truth, pairs: set[model.Pair]) -> list[str]:
         subject = {id: truth.memories({id}).get(truth.events[id].memory, "?") for id, _ in pairs}
@@ -313,7 +350,9 @@ class Player:
 _OPERATIONS = {name: getattr(Player, name) for name in WEIGHTS}
 
 
-def attempt(steps: Sequence[Step], backend: Backend, tick: int, root: Path) -> tuple[str, list[str]]:
+def attempt(
+    steps: Sequence[Step], backend: Backend, tick: int, root: Path
+) -> tuple[str, list[str]]:
     """Play steps under `root`, and return how they failed, if they did, and what was done."""
     player = Player(root, backend, tick)
     try:
