@@ -7,6 +7,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,11 @@ class Said:
     def line(self) -> str | None:
         """The line it belongs to: an id, the trunk's name, or None where HEAD was detached."""
         return self.fields.get("line") or self.fields.get("branch")
+
+    @property
+    def seconds(self) -> int:
+        """When it was written, in seconds since 1970."""
+        return int(datetime.fromisoformat(self.fields["at"]).timestamp())
 
     @property
     def pending(self) -> bool:

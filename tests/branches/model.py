@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,15 @@ Pair = tuple[str, str]
 """A carry of one event: (event id, the commit it is carried to)."""
 
 
+@dataclass(frozen=True)
+class Gone:
+    """A branch that is no more: its name, and from when until when it had it, in seconds."""
+
+    name: str
+    since: int
+    until: int
+
+
 class Truth(Facts):
     """What holds in a repository at one moment, by the rules."""
 
@@ -39,22 +48,24 @@ class Truth(Facts):
     def _picked(self) -> set[str]:
         return {entry.new for entry in self.reflog("HEAD") if _PICKED.match(entry.message)}
 
-    def made_on(self, branch: str, before: int | None = None) -> set[str]:
-        """Return the commits made on a branch; `before`: when its name became another's."""
-        if branch in self.branches and before is None:
-            entries = [e for e in self.reflog(f"refs/heads/{branch}") if _MADE.match(e.message)]
-            return {
-                entry.new
-                for entry in entries
-                if "rebase (finish)" not in entry.message or entry.new in self._picked
-            }
-        entries = self._replayed[0].get(branch, [])
-        return {entry.new for entry in entries if before is None or entry.time < before}
+    def made_on(self, branch: str) -> set[str]:
+        """Return the commits that the reflog of an existing branch says were made on it."""
+        entries = [e for e in self.reflog(f"refs/heads/{branch}") if _MADE.match(e.message)]
+        return {
+            entry.new
+            for entry in entries
+            if "rebase (finish)" not in entry.message or entry.new in self._picked
+        }
 
-    def last_tip(self, branch: str, before: int | None = None) -> str | None:
-        """Return where a branch stood when HEAD last left it."""
-        _, left = self._replayed
-        found = [e.old for e in left.get(branch, ()) if before is None or e.time < before]
+    def made_once(self, gone: Gone) -> set[str]:
+        """Return the commits made on a branch that is gone."""
+        entries = self._replayed[0].get(gone.name, [])
+        return {entry.new for entry in entries if gone.since <= entry.time < gone.until}
+
+    def last_tip(self, gone: Gone) -> str | None:
+        """Return where a branch that is gone stood when HEAD last left it."""
+        entries = self._replayed[1].get(gone.name, [])
+        found = [entry.old for entry in entries if gone.since <= entry.time < gone.until]
         return found[-1] if found else None
 
     @cached_property
@@ -85,32 +96,44 @@ class Truth(Facts):
         said = {e.line for e in self.events.values() if not e.repo and e.fields["op"] != "carry"}
         return said
 
-    def branch_of(self, line: str | None) -> tuple[str | None, bool, int | None]:
-        """Return (branch, whether it exists, when a later branch took its name)."""
-        if line is None or line == TRUNK:
-            return line, line is not None, None
-        for name, id in self.ids.items():
-            if id == line and name in self.branches:
-                return name, True, None
-        said = [e for e in self.events.values() if e.fields.get("line") == line]
-        name = max(said, key=lambda event: event.fields["at"]).fields["branch"]
+    def branch_of(self, line: str | None) -> str | None:
+        """Return the branch that a line is now."""
+        if line == TRUNK:
+            return TRUNK
+        return next((n for n, id in self.ids.items() if id == line and n in self.branches), None)
+
+    def gone(self, line: str) -> Gone:
+        """Return what a line's branch was called, and when that name was not another's."""
+        spans: dict[str, list[Said]] = {}
+        for event in self.events.values():
+            spans.setdefault(event.fields.get("line", ""), []).append(event)
+        said = sorted(spans.pop(line), key=lambda event: event.seconds)
+        name, since, until = said[-1].fields["branch"], 0, 1 << 62
+        for id, others in spans.items():
+            if id and any(other.fields.get("branch") == name for other in others):
+                times = [other.seconds for other in others]
+                if min(times) >= said[-1].seconds:
+                    until = min(until, *times)
+                elif max(times) <= said[0].seconds:
+                    since = max(since, *times)
         if name in self.branches:
-            return name, False, self.reflog(f"refs/heads/{name}")[0].time
-        return name, False, None
+            until = min(until, self.reflog(f"refs/heads/{name}")[0].time)
+        return Gone(name, since, until)
 
     def own(self, line: str | None, commit: str) -> bool:
-        name, exists, before = self.branch_of(line)
-        if name is not None and commit in self.made_on(name, before):
+        branch = self.branch_of(line)
+        if branch and commit in self.made_on(branch):
             return True
-        others = [tip for other, tip in self.branches.items() if not (exists and other == name)]
+        if line and not branch and commit in self.made_once(self.gone(line)):
+            return True
+        others = [tip for other, tip in self.branches.items() if other != branch]
         return commit not in self.ancestors(*others)
 
     def tip(self, line: str | None) -> str | None:
         """Return the tip of a line; of a deleted branch, where HEAD last left it."""
-        name, exists, before = self.branch_of(line)
-        if name is None:
-            return None
-        return self.branches.get(name) if exists else self.last_tip(name, before)
+        if branch := self.branch_of(line):
+            return self.branches.get(branch)
+        return self.last_tip(self.gone(line)) if line else None
 
     # -- the rules ----------------------------------------------------------------------------
 
@@ -184,8 +207,7 @@ class Truth(Facts):
     def _trunk_home(self, event: Said, tip: str) -> str | None:
         if event.anchors & self.ancestors(*self.branches.values()):
             return None
-        at = int(datetime.fromisoformat(event.fields["at"]).timestamp())
-        later = (c for c in self.first_parents(tip) if self.commits[c].time >= at)
+        later = (c for c in self.first_parents(tip) if self.commits[c].time >= event.seconds)
         return next(later, tip)
 
     def _landed(self, pairs: set[Pair]) -> Iterator[Pair]:
