@@ -55,6 +55,7 @@ def _properties(memory: Memory) -> Iterator[tuple[str, str]]:
         "private": memory.private and "yes: it is never pushed",
         "source": spelled(memory.source),
         "paths": ", ".join(memory.paths),
+        "stale": ", ".join(map(str, memory.stale)),
     }
     yield from ((key, str(value)) for key, value in optional.items() if value)
 

@@ -39,6 +39,8 @@ def _facts(memory: Memory) -> Iterator[str]:
         yield f"expires {memory.expires[:10]}"
     if memory.contested:
         yield "contested"
+    if memory.stale:
+        yield "stale"
     if memory.forgotten:
         yield "forgotten"
 

@@ -51,6 +51,7 @@ def show(gm: Gitmem, ids: tuple[str, ...]) -> View:
 @click.option("--until", metavar="WHEN", help="Only up to then.")
 @click.option("--forgotten", is_flag=True, help="Those forgotten, instead of those remembered.")
 @click.option("--contested", is_flag=True, help="Only those whose last writers contradict.")
+@click.option("--stale", is_flag=True, help="Only those whose files have changed or gone since.")
 @options.limit("At most so many.")
 def list_(gm: Gitmem, **filters: Any) -> View:
     """List memories, newest first, one a line."""

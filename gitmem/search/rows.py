@@ -10,7 +10,7 @@ from typing import Any
 from gitmem.journal.codec import Event
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
 
-VERSION = 3
+VERSION = 4
 """Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
 
 NEWEST = "created DESC, id DESC"

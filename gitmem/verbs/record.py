@@ -17,6 +17,8 @@ from gitmem.journal.lines import Stamp
 from gitmem.journal.sight import Sight
 from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
+from gitmem.verbs.briefing import WORKING_KINDS
+from gitmem.verbs.staleness import Staleness
 
 PACK_EVERY = 500
 
@@ -42,11 +44,21 @@ class Draft:
     base: Sequence[str] = ()
 
     @property
-    def subject(self) -> str:
-        """What it says, or what the memory says that it is about."""
+    def text(self) -> str:
+        """What it says, as text; empty if it leaves that as it is."""
         if "data" in self.fields:
             return render_data(self.fields["data"])
-        return str(self.fields.get("text") or (self.memory.summary if self.memory else ""))
+        return str(self.fields.get("text") or "")
+
+    @property
+    def subject(self) -> str:
+        """What it says, or what the memory says that it is about."""
+        return self.text or (self.memory.summary if self.memory else "")
+
+    @property
+    def kind(self) -> str | None:
+        """The kind it sets, or the memory's."""
+        return self.fields.get("kind") or (self.memory.kind if self.memory else None)
 
     @property
     def target(self) -> JournalName:
@@ -63,10 +75,12 @@ class Recorder:
         journals: Journals,
         catalog: Catalog,
         sight: Sight,
+        staleness: Staleness,
         now: Callable[[], datetime],
     ) -> None:
         self._git = git
         self._sight = sight
+        self._staleness = staleness
         self._journals = journals
         self._catalog = catalog
         self._now = now
@@ -85,8 +99,9 @@ class Recorder:
         self._latest = self._catalog.latest_at(clock.horizon(self._now()))
         events: list[Event] = []
         heads: dict[str, list[str]] = {}
-        for draft in drafts:
-            event = encode(self._fields(draft, author, stamp, heads))
+        paths = self._staleness.named([_about_files(draft) for draft in drafts])
+        for draft, known in zip(drafts, paths, strict=True):
+            event = encode(self._fields(draft, author, stamp, heads, known))
             heads[event.memory or ""] = [event.id]
             events.append(event)
         for name in dict.fromkeys(draft.target for draft in drafts):
@@ -123,7 +138,12 @@ class Recorder:
             return False
 
     def _fields(
-        self, draft: Draft, author: str, stamp: Stamp, heads: Mapping[str, list[str]]
+        self,
+        draft: Draft,
+        author: str,
+        stamp: Stamp,
+        heads: Mapping[str, list[str]],
+        paths: Mapping[str, str],
     ) -> dict[str, Any]:
         self._latest = clock.next_at(self._now(), self._latest)
         fields: dict[str, Any] = {
@@ -132,6 +152,7 @@ class Recorder:
             "by": printable_name(author),
             "line": stamp.line,
             "op": draft.op,
+            "paths": paths,
             "pending": stamp.pending or None,
             **draft.fields,
         }
@@ -165,6 +186,15 @@ class Recorder:
         if journal.name is JournalName.USER:
             return journal.git.write_blob(f"gitmem {at[:7]}".encode())
         return self._git.head().commit or EMPTY_TREE[self._git.layout.object_format]
+
+
+def _about_files(draft: Draft) -> str:
+    """Return the text whose files are recorded.
+
+    What was done in a session stays true; a memory of the user's is read in other repositories too.
+    """
+    apart = draft.target is JournalName.USER or draft.kind in WORKING_KINDS
+    return "" if apart or "paths" in draft.fields else draft.text
 
 
 def _carried(carry: Carry, events: Sequence[str]) -> dict[str, Any]:

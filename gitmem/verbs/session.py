@@ -23,6 +23,7 @@ from gitmem.verbs.inbox import CatalogView, Inbox
 from gitmem.verbs.record import Recorder
 from gitmem.verbs.settings import load_settings
 from gitmem.verbs.setup import read_record
+from gitmem.verbs.staleness import Staleness
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Session:
         user_journal: Path,
         catalog: Catalog,
         recorder: Recorder,
+        staleness: Staleness,
         now: Callable[[], datetime],
         short: Callable[[str], str],
         environ: Mapping[str, str],
@@ -62,6 +64,7 @@ class Session:
         self._user_journal = user_journal
         self._catalog = catalog
         self._recorder = recorder
+        self._staleness = staleness
         self._now = now
         self._short = short
         self._inbox: Inbox | None = None
@@ -166,6 +169,7 @@ class Session:
     ) -> Briefing:
         return compose(
             catalog,
+            self._staleness,
             printable_name(branch) if branch else None,
             clock.format_at(self._now()),
             self._settings["gitmem.budget"],
