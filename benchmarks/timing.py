@@ -101,9 +101,7 @@ class Bench:
         )
         command.walls.append(time.perf_counter() - start)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command.cpus.append(
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
+        command.cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         if done.returncode:
             raise SystemExit(f"{command.name}: {done.stderr.decode()}")
 

@@ -1,14 +1,14 @@
-"""`Gitmem`: one repository's memory, one public method a verb. Everything is wired together here."""
+"""`Gitmem`: one repository's memory, one public method a verb. All is wired together here."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.config import Settings
 from gitmem.errors import AmbiguousId, NotFound, Unavailable, UsageError
@@ -18,21 +18,19 @@ from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journals
 from gitmem.model import ID_LENGTH, JournalName, Memory, Scope
 from gitmem.search.catalog import Catalog
-from gitmem.search.engine import Engine, EntityCount, EntityPage, SearchResult
 from gitmem.search.rows import Filter
-from gitmem.verbs import care, content, setup, undo
+from gitmem.verbs import content, setup
 from gitmem.verbs.briefing import TOPIC, Briefing
-from gitmem.verbs.care import Finding, Report, Stats, Status
-from gitmem.verbs.export import export
 from gitmem.verbs.record import Draft, Recorder
 from gitmem.verbs.session import Session, SyncEnd
 from gitmem.verbs.settings import load_settings, user_journal
-from gitmem.verbs.undo import Undone
 
-__all__ = [
-    "Briefing", "EntityCount", "EntityPage", "Event", "Finding", "Gitmem", "Report",
-    "SearchResult", "Stats", "Status", "SyncEnd", "Undone", "open",
-]  # fmt: skip
+if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.search.engine import Engine, EntityCount, EntityPage, SearchResult
+    from gitmem.verbs.care import Report, Stats, Status
+    from gitmem.verbs.undo import Undone
+
+__all__ = ["Gitmem", "open"]
 
 Content = str | Mapping[str, Any]
 
@@ -74,11 +72,10 @@ class Gitmem:
         self._git = open_repository(path, backend)
         self._settings: Settings = load_settings(self._git, environ)
         self._folder = self._git.layout.common_dir / "gitmem"
-        self._user_journal = user_journal(self._settings)
+        self._user_journal = user_journal(self._settings, environ)
         self._journals = Journals(self._git, self._user_journal, backend)
         self._catalog = Catalog(self._folder / "catalog.sqlite", self._journals)
         self._recorder = Recorder(self._git, self._journals, self._catalog, now)
-        self._engine = Engine(self._catalog, self._folder / "lexical")
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
             self._recorder, now, self.short, environ,
@@ -103,8 +100,8 @@ class Gitmem:
     @property
     def warnings(self) -> list[str]:
         """What went wrong without stopping the work, a line each, once each."""
-        parts = (self._settings, self._catalog, self._engine, self._session)
-        lines = [line for part in parts for line in part.warnings]
+        lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
+        lines += self._engine.warnings if "_engine" in vars(self) else []
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     # -- setting up ---------------------------------------------------------------------------
@@ -178,7 +175,7 @@ class Gitmem:
         tags: Sequence[str] | None = None,
         expires: str | None = None,
     ) -> Memory:
-        """Change a memory's text, importance, kind, expiry (``never`` takes it back) or set of tags."""
+        """Change a memory's text, importance, kind, expiry (``never``: none) or set of tags."""
         memory = self._alive(id)
         fields = {
             **(content.content(text) if text is not None else {}),
@@ -219,12 +216,14 @@ class Gitmem:
         """Take back the last thing that this author wrote."""
         self._fresh()
         me = printable_name(self._git.identity())
+        from gitmem.verbs import undo
+
         event = undo.last_of_ones_own(event for event in self._catalog.events() if event.by == me)
         memory = self._catalog.memory(event.memory or "")
         if memory is None:
             raise NotFound(f"the memory of '{event.id[:ID_LENGTH]}' is not here")
         draft = undo.take_back(event, memory, list(self._catalog.events(memory.id)))
-        return Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
+        return undo.Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
 
     def tag(self, id: str, *tags: str) -> Memory:
         """Add tags to a memory."""
@@ -344,7 +343,7 @@ class Gitmem:
         return self._engine.entities(self._alive_filter())
 
     def entity(self, name: str) -> EntityPage:
-        """Return the memories that name an entity, by any of its names, and what is named beside it."""
+        """Return the memories that name an entity, by any of its names, and what is beside it."""
         self._fresh()
         return self._engine.entity(name, self._alive_filter())
 
@@ -372,7 +371,7 @@ class Gitmem:
         return self._session.start(self._fresh)
 
     def sync_end(self, summary: str = "") -> SyncEnd:
-        """End a session: keep its summary as an episode, catch the indexes up, pack the journals."""
+        """End a session: keep its summary as an episode, catch indexes up, pack journals."""
         self._fresh()
         episode = self.remember(summary, kind="episode") if summary.strip() else None
         indexed, packed = 0, False
@@ -423,6 +422,8 @@ class Gitmem:
             pass
         alive = self._alive_filter()
         record = setup.read_record(self._folder)
+        from gitmem.verbs.care import Status
+
         return Status(
             branch=self._git.head().branch,
             initialised=record is not None,
@@ -439,10 +440,14 @@ class Gitmem:
     def stats(self) -> Stats:
         """Count the memories by kind, importance, author, branch and month."""
         self._fresh()
+        from gitmem.verbs import care
+
         return care.stats(self._catalog, clock.format_at(self._now()))
 
     def doctor(self, *, repair: bool = False) -> Report:
         """Examine the journals and what is derived from them; mend what can be mended."""
+        from gitmem.verbs import care
+
         repaired: Sequence[str] = []
         if repair:
             repaired = care.repair(self._journals, self._git.identity(), self._now())
@@ -451,9 +456,10 @@ class Gitmem:
             pass
         findings = list(care.examine(self._git, self._journals, self._catalog, self._now()))
         findings += [
-            Finding("warning", "held", line, "gitmem sync --accept") for line in self._session.held
+            care.Finding("warning", "held", line, "gitmem sync --accept")
+            for line in self._session.held
         ]
-        return Report(findings, repaired)
+        return care.Report(findings, repaired)
 
     def reindex(self) -> int:
         """Rebuild everything derived from the journals; returns the number of memories indexed."""
@@ -464,7 +470,15 @@ class Gitmem:
     def export(self, format: str = "jsonl") -> Iterator[str]:
         """Yield the lines of an export, ``jsonl`` or ``markdown``."""
         self._fresh()
+        from gitmem.verbs.export import export
+
         return export(self._catalog, format, self.short)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from gitmem.search.engine import Engine
+
+        return Engine(self._catalog, self._folder / "lexical")
 
     # -- inside -------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ TEAM_FILE = ".gitmem.yml"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its git config key, kind of value, default, and whether `.gitmem.yml` may set it."""
+    """One setting: its git config key, its default, and whether `.gitmem.yml` may set it."""
 
     key: str
     default: str | int | bool | tuple[str, ...]
@@ -43,15 +43,19 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.budget", 1200, "tokens of the session-start briefing", True),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
-    Setting("gitmem.userDir", "", "folder of the user-scope journal; empty: the platform's data folder"),
-    Setting("gitmem.cacheDir", "", "folder of downloaded models; empty: the platform's cache folder"),
+    Setting(
+        "gitmem.userDir", "", "folder of the user-scope journal; empty: the platform's data folder"
+    ),
+    Setting(
+        "gitmem.cacheDir", "", "folder of downloaded models; empty: the platform's cache folder"
+    ),
 )
 
 _BY_KEY = {setting.key.lower(): setting for setting in SETTINGS}
 
 
 class Settings:
-    """Resolved values: ``settings["gitmem.budget"]``. Immutable; `warnings` says what was ignored."""
+    """Resolved values: ``settings["gitmem.budget"]``; `warnings` says what was ignored."""
 
     def __init__(
         self,

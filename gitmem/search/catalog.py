@@ -8,20 +8,19 @@ came since. The mark's ``epoch`` is new whenever everything was derived anew.
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
 from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
-from gitmem.search.rows import IS_DATE, SCHEMA, VERSION, Filter, memory_from, row_of
+from gitmem.search.rows import IS_DATE, MEMORY, SCHEMA, VERSION, Filter, memory_from, row_of
 
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
@@ -38,8 +37,7 @@ class Source(Protocol):
     def added(self, old: Mapping[str, str], new: Mapping[str, str]) -> list[Place]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """How far a reader of the catalog has come: `changed` counts within one `epoch`."""
 
     epoch: str
@@ -104,7 +102,7 @@ class Catalog:
                 pass
         for table in ("events", "places", "broken", "memories", "tags", "entities", "meta"):
             self._db.execute(f"DELETE FROM {table}")
-        self._set("epoch", secrets.token_hex(8))
+        self._set("epoch", os.urandom(8).hex())
         return self._source.read(tips)
 
     def _take(self, places: Iterable[Place]) -> None:
@@ -144,9 +142,8 @@ class Catalog:
         ids = [(id,) for id in touched]
         self._db.executemany("DELETE FROM memories WHERE id=?", ids)
         self._db.executemany("DELETE FROM tags WHERE memory=?", ids)
-        rows = [row_of(memory, changed) for memory in memories]
-        marks = ",".join("?" * len(rows[0])) if rows else ""
-        self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
+        rows = (row_of(memory, changed) for memory in memories)
+        self._db.executemany(f"INSERT INTO memories VALUES ({MEMORY})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
 

@@ -28,8 +28,8 @@ class Draft:
     """An event to be: its op, the memory it is about (None: a new one) and its own fields.
 
     One that remembers nothing and has no memory is about the one remembered just before it.
-    `base` are the latest events its writer saw, where they are not the memory's heads as of now: who
-    edits a file saw what the file showed.
+    `base` are the latest events its writer saw, where they are not the memory's heads as of now:
+    who edits a file saw what the file showed.
     """
 
     op: str
@@ -89,7 +89,8 @@ class Recorder:
             return False
         least = 1 if now else PACK_EVERY
         try:
-            return any([journal.pack(least) for journal in self._journals])
+            packed = [journal.pack(least) for journal in self._journals]
+            return any(packed)
         except Unavailable:  # what was written is safe without it, and the next time may do
             return False
 

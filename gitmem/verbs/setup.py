@@ -1,10 +1,9 @@
-"""`init` and `deinit`: what gitmem changes in a repository, written down so that it can be undone."""
+"""`init` and `deinit`: what gitmem changes in a repository, written down to be undone."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -112,7 +111,7 @@ def deinitialise(git: Git, folder: Path) -> list[str]:
 
 
 def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
-    """Let notes follow amended and rebased commits; added, never in place of somebody's own value."""
+    """Let notes follow amended and rebased commits: added, never in place of another value."""
     key, value = REWRITE
     if value in git.config().get(key.lower(), ()):
         return []
@@ -124,7 +123,7 @@ def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
 
 
 def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
-    """List the mirror in .git/info/exclude; a path tracked on any ref would be overwritten by a checkout."""
+    """List the mirror in .git/info/exclude, but no path that a checkout would overwrite."""
     said = []
     free = [path for path in PATHS if path in record.mirrored or not git.tracked(path)]
     said += [
@@ -147,9 +146,10 @@ def _track(git: Git, record: Initialised, keep: Keep) -> list[str]:
             said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:])}")
     assert git.layout.workdir is not None
     ignore = git.layout.workdir / ".prettierignore"
-    if ignore.is_file() and not ignore.is_symlink():
-        if added := _add_lines(ignore, [_PATTERNS[path] for path in PATHS], record, keep):
-            said.append(f".prettierignore: added {' '.join(added)}")
+    formatted = ignore.is_file() and not ignore.is_symlink()
+    patterns = [_PATTERNS[path] for path in PATHS]
+    if formatted and (added := _add_lines(ignore, patterns, record, keep)):
+        said.append(f".prettierignore: added {' '.join(added)}")
     if not record.track:
         record.config.append(("gitmem.track", "true"))
         keep()
@@ -193,6 +193,8 @@ def _remove_lines(path: Path, lines: Iterable[str]) -> bool:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -383,6 +383,15 @@ def test_tags_and_links_count_one_by_one() -> None:
     assert memory.contested == ()
 
 
+def test_a_link_taken_back_by_undo_has_its_comment_again() -> None:
+    edge = {"rel": "relates", "target": "src/app.py"}
+    link = about(1, "link", ROOT, reason="there", **edge)
+    gone = about(2, "unlink", link, **edge)
+    back = about(3, "link", gone, reason=UNDO + gone.id, **edge)
+    assert folded(link, gone, back).links == (Link("relates", "src/app.py", "there"),)
+    assert folded(back).links == (Link("relates", "src/app.py", ""),)
+
+
 def test_a_tag_taken_off_and_put_on_again() -> None:
     off = about(1, "untag", ROOT, tag="db")
     assert folded(off).tags == ()

@@ -262,6 +262,27 @@ def test_the_ref_changes_while_lines_are_brought_back(journal: Journal) -> None:
     assert lines(journal) == {(ONE, b"a"), (ONE, b"b"), (TWO, b"c")}
 
 
+def test_the_ref_changes_between_the_comparison_and_the_move(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(journal, ONE, b"a")
+    first = journal.notes.tip()
+    append(journal, ONE, b"b")
+    plant(journal.git, {fanned(ONE, 2): b"a\nb\nc\n"})
+    compare = journal.notes.added
+
+    def raced(old: str | None, new: str | None) -> list[tuple[str, bytes]]:
+        found = compare(old, new)
+        assert first is not None
+        move(journal.git, first)
+        return found
+
+    monkeypatch.setattr(journal.notes, "added", raced)
+    settle(journal)
+    kept = journal.git.ref(KEPT)
+    assert lines(journal, kept) == {(ONE, b"a"), (ONE, b"b"), (ONE, b"c")}
+
+
 # -- which journal lives where ------------------------------------------------------------------
 
 SECRET = b'{"secret":"the salary is 7"}'
@@ -319,6 +340,9 @@ def test_in_a_hook_private_lines_still_go_to_the_private_journal(
         journals = journals_of(repo, backend)
         journals.writable(JournalName.PRIVATE).append({ONE: [SECRET]}, "x", ADA, NOW)
         assert lines(journals.writable(JournalName.PRIVATE)) == {(ONE, SECRET)}
+        journals.close()
+        journals = journals_of(repo, backend)
+        assert set(journals.tips()) == {"private"}
         journals.close()
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_INDEX_FILE")

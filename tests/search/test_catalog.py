@@ -1,7 +1,8 @@
-"""The catalog: always the fold of all lines, whatever came in which order and whatever its file is."""
+"""The catalog: always the fold of all lines, however they came and whatever its file is."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -53,7 +54,7 @@ class Stack:
             yield from self._of(name)[: int(tips[name].rstrip("r"))]
 
     def added(self, old: Mapping[str, str], new: Mapping[str, str]) -> list[Place]:
-        if any(tip.rstrip("r") == tip for tip in old.values()) and self.rewritten:
+        if any(tip.count("r") < len(self.rewritten) for tip in old.values()):
             raise KeyError("an old tip is gone")
         since = {name: int(old.get(name, "0").rstrip("r")) for name in new}
         return [place for name in new for place in self._of(name)[since[name] :]]
@@ -103,7 +104,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def source() -> Stack:
-    """Return a source of 60 memories, some tagged, private, forgotten, contested, and a broken line."""
+    """Return a source of 60 memories, ten private, some contested, and a broken line."""
     stack = Stack()
     roots = [remember(n, f"memory {n}", tags=[f"t{n % 3}"], kind="fact") for n in range(60)]
     stack.push(*roots[:50])
@@ -144,7 +145,7 @@ def test_it_equals_a_fold_from_scratch(
         share = lines[n :: len(acts) + 1]
         before = stack.tips()
         for line in share:
-            name = journals[hash(line) % len(journals)] if act != "add" else "shared"
+            name = journals[sum(line) % len(journals)] if act != "add" else "shared"
             stack.push(line, journal=name, anchor=rng.choice("ab") * 40)
         if act == "add":
             catalog.add(before, stack.tips(), stack.places[len(stack.places) - len(share) :])
@@ -207,9 +208,9 @@ def test_a_line_in_two_journals_is_shared_whichever_came_first(path: Path) -> No
 def test_lines_of_later_versions_do_no_harm(source: Stack, path: Path) -> None:
     before = from_scratch(source.places)
     for memory in (7, 10**30, ["x"], {"a": 1}, None, "", "x", next(iter(before))):
-        line = f'{{"at":"2026-11-20T10:11:12.000000Z","memory":{_json(memory)},"op":"melt","v":2}}'
-        source.push(line.encode())
-        source.push(line.replace("melt", "remember").replace('"v":2', '"v":1,"by":7').encode())
+        fields = {"at": "2026-11-20T10:11:12.000000Z", "memory": memory, "v": 2, "op": "melt"}
+        source.push(json.dumps(fields).encode())
+        source.push(json.dumps({**fields, "v": 1, "op": "remember", "by": 7}).encode())
     catalog = opened(path, source)
     assert {id: m.text for id, m in stored(catalog).items()} == {
         id: m.text for id, m in before.items()
@@ -218,8 +219,18 @@ def test_lines_of_later_versions_do_no_harm(source: Stack, path: Path) -> None:
     assert len(list(catalog.events())) == catalog.event_count()
 
 
-def _json(value: object) -> str:
-    return str(value).replace("'", '"').replace("None", "null") if value != "x" else '"x"'
+def test_a_rewritten_journal_leaves_no_trace_of_what_it_lost(path: Path) -> None:
+    stack = Stack()
+    stack.push(remember(0, "secret", tags=["hush"]), b"broken secret", remember(1, "kept"))
+    catalog = opened(path, stack)
+    catalog.set_entities({id: [("Secret", "x")] for id in stored(catalog)}, catalog.mark())
+    stack.places, stack.rewritten = stack.places[-1:], "r"
+    catalog.catch_up()
+    assert [memory.text for memory in stored(catalog).values()] == ["kept"]
+    assert len(list(catalog.events())) == catalog.event_count() == len(list(catalog.placed())) == 1
+    assert catalog.tag_counts(Filter()) == {} and catalog.entity_counts(Filter()) == []
+    assert catalog.anomalies("2027")["broken"] == 0
+    catalog.close()
 
 
 # -- memories as rows ---------------------------------------------------------------------------
@@ -400,7 +411,7 @@ def test_one_memory_and_its_life(catalog: Catalog, many: Stack) -> None:
         life = [event for event in life if event.memory == id]
         newest = sorted(life, key=lambda event: (event.at, event.id), reverse=True)
         assert list(catalog.events(id)) == newest
-    everything = {decode(place.line) for place in []} or list(catalog.events())
+    everything = list(catalog.events())
     assert [e.at for e in everything] == sorted((e.at for e in everything), reverse=True)
     assert len(everything) == catalog.event_count() == len({p.line for p in many.places})
     assert catalog.memory("f" * 64) is None and list(catalog.events("f" * 64)) == []
@@ -567,10 +578,6 @@ def _no_header(path: Path) -> None:
     path.write_bytes(b"\0" * 100 + path.read_bytes()[100:])
 
 
-def _last_page(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-4096] + b"\xff" * 4096)
-
-
 def _old_schema(path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version=0")
@@ -611,9 +618,9 @@ def _garbled_tips(path: Path) -> None:
     db.close()
 
 
-QUIET = [_deleted, _empty, _old_schema, _other_database]
+QUIET = [_deleted, _empty, _short_text, _old_schema, _other_database]
 LOUD = [
-    _text, _short_text, _garbage, _half, _header_alone, _no_header, _last_page, _no_table,
+    _text, _garbage, _half, _header_alone, _no_header, _no_table,
     _garbled_bodies, _garbled_lines, _garbled_tips,
 ]  # fmt: skip
 
@@ -714,13 +721,12 @@ def test_locked_by_another_connection(source: Stack, path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     catalog = opened(path, source)
     assert catalog.warnings == [], "who has nothing to write does not mind"
-    source.push(remember(10**5, "new"))
-    catalog.catch_up()
-    ask_everything(catalog, source)
-    source.push(remember(10**5 + 1, "newer"))
-    catalog.catch_up()
-    catalog.set_entities({}, catalog.mark())
-    ask_everything(catalog, source)
+    catalog.set_entities({next(iter(stored(catalog))): [("Redis", "x")]}, catalog.mark())
+    assert catalog.entity_counts(Filter()) == [("Redis", "x", 1)]
+    for second in (10**5, 10**5 + 1):
+        source.push(remember(second, "new"))
+        catalog.catch_up()
+        ask_everything(catalog, source)
     assert len(catalog.warnings) == 1 and "locked" in catalog.warnings[0]
     catalog.close()
     other.execute("ROLLBACK")
