@@ -361,7 +361,8 @@ class Gitmem:
         """Return the shortest unique prefix of a memory id, of at least 8 digits."""
         needed = ID_LENGTH
         for other in self._catalog.neighbours(id):
-            needed = max(needed, len(os.path.commonprefix([id, other])) + 1)
+            while other.startswith(id[:needed]):
+                needed += 1
         return id[:needed]
 
     # -- the session --------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def load(start: str) -> dict[str, object] | None:
             return None
         fresh = stamp(start, kept["config_files"], kept["user_dir"])
         answer: dict[str, object] = kept["answer"]
-        return answer if kept["stamp"] == json.loads(json.dumps(fresh)) else None
+        return answer if kept["stamp"] == repr(fresh) else None
     except (Unusual, OSError, ValueError, LookupError, TypeError):
         return None  # no answer kept, or a damaged one: the long way makes it anew
 
@@ -125,7 +125,7 @@ def save(
         return
     kept = {
         "made": made,
-        "stamp": stamped,
+        "stamp": repr(stamped),
         "config_files": config_files,
         "user_dir": user_dir,
         "answer": answer,

@@ -188,9 +188,10 @@ class Catalog:
 
     def neighbours(self, id: str) -> list[str]:
         """Return the ids just before and just after `id`."""
-        before = self._db.value("SELECT max(id) FROM memories WHERE id < ?", (id,))
-        after = self._db.value("SELECT min(id) FROM memories WHERE id > ?", (id,))
-        return [found for found in (before, after) if found]
+        before = "(SELECT max(id) FROM memories WHERE id < ?)"
+        after = "(SELECT min(id) FROM memories WHERE id > ?)"
+        rows = self._db.rows(f"SELECT {before}, {after}", (id, id))
+        return [found for row in rows for found in row if found]
 
     def select(self, filter: Filter) -> list[Memory]:
         """Return the memories a filter lets through, in its order."""

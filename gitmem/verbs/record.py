@@ -118,9 +118,8 @@ class Recorder:
         old = self._catalog.tips()
         at = int(self._now().timestamp())
         done = journal.append({anchor: [e.line for e in events]}, _subject(message), author, at)
-        if (
-            done is None
-        ):  # git failed after it had moved the ref, and the second try found all there
+        if done is None:
+            # Git failed after it had moved the ref, and the second try found all there.
             return self._catalog.catch_up()
         places = [Place(journal.name, anchor, line) for _, line in done.lines]
         others = {name: tip for name, tip in old.items() if name != journal.name}

@@ -161,7 +161,11 @@ def test_one_object_at_several_fan_outs_is_one_set_of_lines(port: Git, anchors: 
     assert content(port) == {anchor: sorted([*lines, b"new"]), other: [b"x", b"y"]}
     assert sorted(paths(port)) == sorted([fanned(anchor, 2), fanned(other, 2)])
     assert {(anchor, b"new"), (other, b"y")} == set(ref_of(port).added(old, done.new))
-    git(place(port), "fsck", "--strict")
+    here = place(port)
+    git(here, "fsck", "--strict")
+    git(here, "notes", "--ref", "theirs", "add", "-m", "a stranger's", anchor)
+    git(here, "notes", "--ref", STOCK, "merge", "-q", "-s", "cat_sort_uniq", "theirs")
+    assert content(port)[anchor] == sorted([*lines, b"new", b"a stranger's"])
 
 
 def test_an_empty_note_beside_another_entry_is_one_entry_afterwards(

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import tempfile
@@ -717,6 +718,7 @@ def test_a_file_where_its_folder_should_be(source: Stack, path: Path) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_locked_by_another_connection(source: Stack, path: Path) -> None:
     opened(path, source).close()
+    inode = path.stat().st_ino
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     catalog = opened(path, source)
@@ -728,6 +730,7 @@ def test_locked_by_another_connection(source: Stack, path: Path) -> None:
         catalog.catch_up()
         ask_everything(catalog, source)
     assert len(catalog.warnings) == 1 and "locked" in catalog.warnings[0]
+    assert path.stat().st_ino == inode, "it is not thrown away"
     catalog.close()
     other.execute("ROLLBACK")
     other.close()
@@ -768,35 +771,65 @@ def in_child(work: Callable[[], object]) -> int:
 NOBODY = 65534
 
 
-@pytest.mark.parametrize("there", [False, True], ids=["no file yet", "an older file"])
-def test_a_directory_that_cannot_be_written(source: Stack, there: bool) -> None:
+@pytest.fixture
+def guarded(source: Stack) -> Iterator[Path]:
+    """Return where a catalog may be in a folder that another user can be kept out of."""
     folder = Path(tempfile.mkdtemp(dir="/tmp"))  # that of pytest is closed to other users
-    path = folder / "catalog.sqlite"
+    yield folder / "catalog.sqlite"
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
 
-    def work() -> None:
+
+def as_nobody(work: Callable[[], Catalog]) -> int:
+    """Return the number of warnings of a catalog used without root's privileges."""
+
+    def child() -> None:
         if os.geteuid() == 0:  # root is never refused
             os.setgroups([])
             os.setgid(NOBODY)
             os.setuid(NOBODY)
-        catalog = opened(path, source)
+        os._exit(len(work().warnings))
+
+    return in_child(child)
+
+
+@pytest.mark.parametrize("there", ["nothing", "an older file", "a damaged file"])
+def test_a_folder_that_cannot_be_written(source: Stack, guarded: Path, there: str) -> None:
+    def work() -> Catalog:
+        catalog = opened(guarded, source)
         ask_everything(catalog, source)
         catalog.rebuild()
         ask_everything(catalog, source)
-        os._exit(len(catalog.warnings))
+        return catalog
 
-    try:
-        if there:
-            opened(path, source).close()
-            source.push(remember(10**5, "new"))
-        folder.chmod(0o555)
-        for file in folder.iterdir():
-            file.chmod(0o444)
-        assert in_child(work) == 1, "one warning"
-    finally:
-        folder.chmod(0o755)
-        for file in folder.iterdir():
-            file.unlink()
-        folder.rmdir()
+    if there != "nothing":
+        opened(guarded, source).close()
+        source.push(remember(10**5, "new"))
+    if there == "a damaged file":
+        _text(guarded)
+    guarded.parent.chmod(0o555)
+    for file in guarded.parent.iterdir():
+        file.chmod(0o444)
+    assert as_nobody(work) == 1
+
+
+@pytest.mark.parametrize("damage", [None, _garbled_bodies])
+def test_a_folder_that_cannot_be_written_any_more(
+    source: Stack, guarded: Path, damage: Callable[[Path], None] | None
+) -> None:
+    def work() -> Catalog:
+        catalog = opened(guarded, source)
+        if damage:
+            damage(guarded)
+        guarded.parent.chmod(0o555)
+        if not damage:
+            catalog.rebuild()
+        ask_everything(catalog, source)
+        return catalog
+
+    if os.geteuid() == 0:
+        os.chown(guarded.parent, NOBODY, NOBODY)
+    assert as_nobody(work) == 1
 
 
 @pytest.mark.parametrize("after", [0, 1, 30, 70])
