@@ -203,7 +203,7 @@ class Gitmem:
     def forget(self, id: str, *, reason: str = "") -> Memory:
         """Take a memory out of sight; `restore` brings it back."""
         memory = self._alive(id)
-        return self._write([Draft("forget", memory, {"reason": reason})], "forget")
+        return self._write([Draft("forget", memory, {"reason": content.reason(reason)})], "forget")
 
     def restore(self, id: str) -> Memory:
         """Bring a forgotten memory back."""
@@ -242,7 +242,11 @@ class Gitmem:
     def link(self, id: str, target: str, *, rel: str = "relates", comment: str = "") -> Memory:
         """Link a memory to another, a path, a commit, a URL or ``session:ID#11-15``."""
         memory = self._alive(id)
-        fields = {"rel": content.kind(rel), "target": self._target(target), "reason": comment}
+        fields = {
+            "rel": content.kind(rel),
+            "target": self._target(target),
+            "reason": content.reason(comment),
+        }
         return self._write([Draft("link", memory, fields)], "link")
 
     def unlink(self, id: str, target: str, *, rel: str = "relates") -> Memory:
@@ -516,7 +520,7 @@ class Gitmem:
                 raise UsageError(
                     "the target of a link is empty", "a memory's id, a path, a commit or a URL"
                 ) from None
-            return target
+            return content.reason(target)
 
     def _write(self, drafts: Sequence[Draft], verb: str) -> Memory:
         """Record drafts about one memory, after any hand edits, and show the result."""

@@ -93,6 +93,8 @@ class Journal:
         """Return the lines that one of the commits `held` has and `tip` lacks."""
         lost: dict[str, list[bytes]] = defaultdict(list)
         for commit in dict.fromkeys(held):
+            if commit and not self.git.has(commit):  # its objects are lost: what is left is the tip
+                continue
             for anchor, line in self.notes.added(tip, commit):
                 lost[anchor].append(line)
         return lost

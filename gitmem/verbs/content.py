@@ -60,6 +60,11 @@ def _data(value: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         raise UsageError(f"this is no JSON object: {error}", "give its text instead") from None
 
 
+def reason(value: str) -> str:
+    """Return a reason or comment, or nothing; see `content` for what it may not be."""
+    return str(content(value)["text"]) if value.strip() else ""
+
+
 def tags(values: Sequence[str]) -> list[str]:
     """Return tags without ``#``, in order, once each.
 

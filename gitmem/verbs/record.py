@@ -62,6 +62,7 @@ class Recorder:
         self._catalog = catalog
         self._now = now
         self._latest: str | None = None
+        self._rows = 0
 
     def record(self, drafts: Sequence[Draft], message: str) -> list[Event]:
         """Write drafts, one commit for each journal they go to, and return their events.
@@ -71,6 +72,7 @@ class Recorder:
         """
         author = self._git.identity()
         self._latest = self._catalog.latest_at(clock.horizon(self._now()))
+        self._rows = self._catalog.latest_row()
         events: list[Event] = []
         heads: dict[str, list[str]] = {}
         for draft in drafts:
@@ -85,8 +87,10 @@ class Recorder:
 
     def pack(self, now: bool = False) -> bool:
         """Pack the journals' loose objects: `now`, or when `PACK_EVERY` events have come."""
-        if not now and self._catalog.latest_row() % PACK_EVERY:
+        rows = self._catalog.latest_row()
+        if not now and rows // PACK_EVERY == self._rows // PACK_EVERY:
             return False
+        self._rows = rows
         least = 1 if now else PACK_EVERY
         try:
             packed = [journal.pack(least) for journal in self._journals]
