@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 from pathlib import Path
 
 from benchmarks.history import Shape, build
@@ -68,7 +67,7 @@ def _settle(bench: Bench, repo: Path) -> None:
 
 
 def _some_id(bench: Bench, repo: Path) -> str:
-    argv = [sys.executable, "-m", "gitmem", "list", "--limit", "1"]
+    argv = bench.gitmem("list", repo, "list", "--limit", "1").argv
     done = subprocess.run(argv, cwd=repo, env=bench.environ, capture_output=True, check=True)
     return done.stdout.decode().split()[0]
 

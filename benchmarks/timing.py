@@ -27,6 +27,14 @@ hello()
 """
 
 
+# What pip installs as `gitmem`, with the interpreter by its absolute path.
+CONSOLE_SCRIPT = """\
+import sys
+from gitmem.__main__ import main
+sys.exit(main())
+"""
+
+
 @dataclass(slots=True)
 class Command:
     """A command that is timed: `prepare` runs before each run and is not."""
@@ -72,6 +80,8 @@ class Bench:
             "PYTHONPYCACHEPREFIX": str(self.path / "pyc"),
         }
         (self.path / "hello.py").write_text(CLICK_HELLO)
+        (self.path / "bin").mkdir()
+        (self.path / "bin" / "gitmem").write_text(CONSOLE_SCRIPT)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -88,7 +98,7 @@ class Bench:
 
     def gitmem(self, name: str, cwd: Path, *args: str) -> Command:
         """Return a run of gitmem."""
-        return Command(name, [sys.executable, "-m", "gitmem", *args], cwd)
+        return Command(name, [sys.executable, str(self.path / "bin" / "gitmem"), *args], cwd)
 
     def run(self, command: Command) -> None:
         """Run a command once, on the clock."""
@@ -101,9 +111,7 @@ class Bench:
         )
         command.walls.append(time.perf_counter() - start)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command.cpus.append(
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        )
+        command.cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         if done.returncode:
             raise SystemExit(f"{command.name}: {done.stderr.decode()}")
 

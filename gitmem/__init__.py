@@ -11,11 +11,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # not from typing, which is 4 ms of the session-start path
 if TYPE_CHECKING:
     from gitmem.api import Gitmem, open
     from gitmem.errors import GitmemError
@@ -34,8 +32,11 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Lazily: the session-start path imports this package and must not pay for what it does not use.
     if name in _HOME:
-        return getattr(importlib.import_module(f"gitmem.{_HOME[name]}"), name)
+        from importlib import import_module
+
+        found: object = getattr(import_module(f"gitmem.{_HOME[name]}"), name)
+        return found
     raise AttributeError(f"module 'gitmem' has no attribute '{name}'")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 _SHORT = {
@@ -15,6 +17,7 @@ def main() -> None:
     """Run gitmem; exits with its code."""
     try:
         if not _print(_kept_answer()):
+            gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
             from gitmem.cli.main import run as command_line
 
             command_line()
@@ -40,9 +43,10 @@ def _print(answer: object) -> bool:
     import json
 
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    left = text.rstrip("\n").encode("utf-8", "replace") + b"\n"
     try:
-        sys.stdout.buffer.write(text.rstrip("\n").encode("utf-8", "replace") + b"\n")
-        sys.stdout.flush()
+        while left:  # past Python's buffer: what failed would be tried again from there
+            left = left[os.write(sys.stdout.fileno(), left) :]
     except OSError:
         return False
     return True

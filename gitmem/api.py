@@ -1,4 +1,4 @@
-"""`Gitmem`: one repository's memory, one public method a verb. Everything is wired together here."""
+"""`Gitmem`: one repository's memory, one public method a verb. All is wired together here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.config import Settings
 from gitmem.errors import AmbiguousId, NotFound, Unavailable, UsageError
@@ -20,23 +21,21 @@ from gitmem.journal.journals import Journals
 from gitmem.journal.sight import Sight
 from gitmem.model import ID_LENGTH, JournalName, Memory, Scope
 from gitmem.search.catalog import Catalog
-from gitmem.search.engine import Engine, EntityCount, EntityPage, SearchResult
 from gitmem.search.rows import Filter
-from gitmem.verbs import branches, care, content, setup, undo
-from gitmem.verbs.branches import BranchDiff, BranchInfo, Life
+from gitmem.verbs import content, setup
 from gitmem.verbs.briefing import TOPIC, Briefing
-from gitmem.verbs.care import Finding, Report, Stats, Status
-from gitmem.verbs.export import export
 from gitmem.verbs.record import Draft, Recorder
 from gitmem.verbs.session import Session, SyncEnd
 from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.staleness import Staleness
-from gitmem.verbs.undo import Undone
 
-__all__ = [
-    "BranchDiff", "BranchInfo", "Briefing", "Life", "EntityCount", "EntityPage", "Event", "Finding", "Gitmem", "Report",
-    "SearchResult", "Stats", "Status", "SyncEnd", "Undone", "open",
-]  # fmt: skip
+if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.search.engine import Engine, EntityCount, EntityPage, SearchResult
+    from gitmem.verbs.branches import BranchDiff, BranchInfo, Life
+    from gitmem.verbs.care import Report, Stats, Status
+    from gitmem.verbs.undo import Undone
+
+__all__ = ["Gitmem", "open"]
 
 Content = str | Mapping[str, Any]
 
@@ -78,21 +77,20 @@ class Gitmem:
         self._git = open_repository(path, backend)
         self._settings: Settings = load_settings(self._git, environ)
         self._folder = self._git.layout.common_dir / "gitmem"
-        self._user_journal = user_journal(self._settings)
+        self._user_journal = user_journal(self._settings, environ)
         self._journals = Journals(self._git, self._user_journal, backend)
         # What is derived depends on where HEAD is, so each linked worktree has its own.
-        derived = self._git.layout.git_dir / "gitmem"
-        self._catalog = Catalog(derived / "catalog.sqlite", self._journals)
+        self._derived = self._git.layout.git_dir / "gitmem"
+        self._catalog = Catalog(self._derived / "catalog.sqlite", self._journals)
         record = setup.read_record(self._folder)
         self._sight = Sight(
             self._git, self._settings["gitmem.trunk"], record.branch if record else None,
-            derived, self._catalog.facts_of,
+            self._derived, self._catalog.facts_of,
         )  # fmt: skip
         self._staleness = Staleness(self._git)
         self._recorder = Recorder(
             self._git, self._journals, self._catalog, self._sight, self._staleness, now
         )
-        self._engine = Engine(self._catalog, derived / "lexical")
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
             self._recorder, self._staleness, now, self.short, environ,
@@ -118,8 +116,8 @@ class Gitmem:
     @property
     def warnings(self) -> list[str]:
         """What went wrong without stopping the work, a line each, once each."""
-        parts = (self._settings, self._catalog, self._engine, self._session)
-        lines = [line for part in parts for line in part.warnings]
+        lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
+        lines += self._engine.warnings if "_engine" in vars(self) else []
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     # -- setting up ---------------------------------------------------------------------------
@@ -198,7 +196,7 @@ class Gitmem:
         tags: Sequence[str] | None = None,
         expires: str | None = None,
     ) -> Memory:
-        """Change a memory's text, importance, kind, expiry (``never`` takes it back) or set of tags."""
+        """Change a memory's text, importance, kind, expiry (``never``: none) or set of tags."""
         memory = self._alive(id)
         fields = {
             **(content.content(text) if text is not None else {}),
@@ -226,7 +224,7 @@ class Gitmem:
     def forget(self, id: str, *, reason: str = "") -> Memory:
         """Take a memory out of sight; `restore` brings it back."""
         memory = self._alive(id)
-        return self._write([Draft("forget", memory, {"reason": reason})], "forget")
+        return self._write([Draft("forget", memory, {"reason": content.reason(reason)})], "forget")
 
     def restore(self, id: str) -> Memory:
         """Bring a forgotten memory back."""
@@ -239,12 +237,14 @@ class Gitmem:
         """Take back the last thing that this author wrote."""
         self._fresh()
         me = printable_name(self._git.identity())
+        from gitmem.verbs import undo
+
         event = undo.last_of_ones_own(event for event in self._catalog.events() if event.by == me)
         memory = self._catalog.memory(event.memory or "")
         if memory is None:
             raise NotFound(f"the memory of '{event.id[:ID_LENGTH]}' is not here")
         draft = undo.take_back(event, memory, list(self._catalog.events(memory.id)))
-        return Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
+        return undo.Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
 
     def tag(self, id: str, *tags: str) -> Memory:
         """Add tags to a memory."""
@@ -263,7 +263,11 @@ class Gitmem:
     def link(self, id: str, target: str, *, rel: str = "relates", comment: str = "") -> Memory:
         """Link a memory to another, a path, a commit, a URL or ``session:ID#11-15``."""
         memory = self._alive(id)
-        fields = {"rel": content.kind(rel), "target": self._target(target), "reason": comment}
+        fields = {
+            "rel": content.kind(rel),
+            "target": self._target(target),
+            "reason": content.reason(comment),
+        }
         return self._write([Draft("link", memory, fields)], "link")
 
     def unlink(self, id: str, target: str, *, rel: str = "relates") -> Memory:
@@ -306,21 +310,29 @@ class Gitmem:
 
     def history(self, id: str) -> Sequence[Life]:
         """Return the life of a memory, newest event first: where each stands, and if it is seen."""
+        from gitmem.verbs import branches
+
         return branches.life(self._catalog, self.show(id).id)
 
     def branches(self) -> Sequence[BranchInfo]:
         """Return what each branch knows, the current one first."""
+        from gitmem.verbs import branches
+
         self._fresh()
         return branches.overview(self._catalog, self._sight)
 
     def diff(self, span: str) -> BranchDiff:
         """Compare what two branches know: ``main..feature``."""
+        from gitmem.verbs import branches
+
         self._fresh()
         now = clock.format_at(self._now())
         return branches.compare(self._catalog, self._sight, span, now)
 
     def adopt(self, branch: str) -> Sequence[Memory]:
         """Carry a branch's memories to HEAD by hand, and return those that are seen now."""
+        from gitmem.verbs import branches
+
         self._fresh()
         at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
         by = printable_name(self._git.identity())
@@ -408,7 +420,7 @@ class Gitmem:
         return self._engine.entities(self._alive_filter())
 
     def entity(self, name: str) -> EntityPage:
-        """Return the memories that name an entity, by any of its names, and what is named beside it."""
+        """Return the memories that name an entity, by any of its names, and what is beside it."""
         self._fresh()
         page = self._engine.entity(name, self._alive_filter())
         return replace(page, memories=self._marked(self._catalog, page.memories))
@@ -427,7 +439,7 @@ class Gitmem:
             kind=content.kind(kind), tags=content.tags(tags), now=self._alive_filter().now
         )
         with self._elsewhere(branch) as catalog:
-            engine = self._engine if catalog is self._catalog else Engine(catalog, self._folder)
+            engine = self._engine if catalog is self._catalog else self._engine.over(catalog)
             result = engine.search(query, limit, filter)
             marked = self._marked(catalog, [hit.memory for hit in result.hits])
         hits = [replace(hit, memory=it) for hit, it in zip(result.hits, marked, strict=True)]
@@ -437,7 +449,8 @@ class Gitmem:
         """Return the shortest unique prefix of a memory id, of at least 8 digits."""
         needed = ID_LENGTH
         for other in self._catalog.neighbours(id):
-            needed = max(needed, len(os.path.commonprefix([id, other])) + 1)
+            while other.startswith(id[:needed]):
+                needed += 1
         return id[:needed]
 
     # -- the session --------------------------------------------------------------------------
@@ -453,7 +466,7 @@ class Gitmem:
         return self._session.start(self._fresh)
 
     def sync_end(self, summary: str = "") -> SyncEnd:
-        """End a session: keep its summary as an episode, catch the indexes up, pack the journals."""
+        """End a session: keep its summary as an episode, catch indexes up, pack journals."""
         self._fresh()
         episode = self.remember(summary, kind="episode") if summary.strip() else None
         indexed, packed = 0, False
@@ -504,6 +517,8 @@ class Gitmem:
             pass
         alive = self._alive_filter()
         record = setup.read_record(self._folder)
+        from gitmem.verbs.care import Status
+
         return Status(
             branch=self._git.head().branch,
             initialised=record is not None,
@@ -520,24 +535,31 @@ class Gitmem:
     def stats(self) -> Stats:
         """Count the memories by kind, importance, author, branch and month."""
         self._fresh()
+        from gitmem.verbs import care
+
         return care.stats(self._catalog, clock.format_at(self._now()))
 
     def doctor(self, *, repair: bool = False) -> Report:
         """Examine the journals and what is derived from them; mend what can be mended."""
+        from gitmem.verbs import care
+
         repaired: Sequence[str] = []
         if repair:
             repaired = care.repair(self._journals, self._git.identity(), self._now())
+        self._catalog.look = self._sight.look()
         self._catalog.catch_up()
         with self._session.around():
             pass
         findings = list(care.examine(self._git, self._journals, self._catalog, self._now()))
         findings += [
-            Finding("warning", "held", line, "gitmem sync --accept") for line in self._session.held
+            care.Finding("warning", "held", line, "gitmem sync --accept")
+            for line in self._session.held
         ]
-        return Report(findings, repaired)
+        return care.Report(findings, repaired)
 
     def reindex(self) -> int:
         """Rebuild everything derived from the journals; returns the number of memories indexed."""
+        self._catalog.look = self._sight.look()
         self._catalog.rebuild()
         self._engine.clear()
         return self._engine.catch_up()
@@ -545,7 +567,15 @@ class Gitmem:
     def export(self, format: str = "jsonl") -> Iterator[str]:
         """Yield the lines of an export, ``jsonl`` or ``markdown``."""
         self._fresh()
+        from gitmem.verbs.export import export
+
         return export(self._catalog, format, self.short)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from gitmem.search.engine import Engine
+
+        return Engine(self._catalog, self._derived / "lexical")
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -569,6 +599,8 @@ class Gitmem:
             look = self._sight.look(self._sight.lines.at(at), then=True)
             there = self._catalog.copy(look)
         else:
+            from gitmem.verbs import branches
+
             there = branches.from_elsewhere(self._catalog, self._sight, branch or "")
         try:
             yield there
@@ -604,7 +636,7 @@ class Gitmem:
                 raise UsageError(
                     "the target of a link is empty", "a memory's id, a path, a commit or a URL"
                 ) from None
-            return target
+            return content.reason(target)
 
     def _write(self, drafts: Sequence[Draft], verb: str) -> Memory:
         """Record drafts about one memory, after any hand edits, and show the result."""

@@ -18,7 +18,7 @@ TEAM_FILE = ".gitmem.yml"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its git config key, kind of value, default, and whether `.gitmem.yml` may set it."""
+    """One setting: its git config key, its default, and whether `.gitmem.yml` may set it."""
 
     key: str
     default: str | int | bool | tuple[str, ...]
@@ -56,7 +56,7 @@ _BY_KEY = {setting.key.lower(): setting for setting in SETTINGS}
 
 
 class Settings:
-    """Resolved values: ``settings["gitmem.budget"]``. Immutable; `warnings` says what was ignored."""
+    """Resolved values: ``settings["gitmem.budget"]``; `warnings` says what was ignored."""
 
     def __init__(
         self,

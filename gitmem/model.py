@@ -58,7 +58,7 @@ class JournalName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An edge from a memory to `target`: a memory id, a path, a commit, a URL or ``session:ID#11-15``."""
+    """An edge from a memory to another, a path, a commit, a URL or ``session:ID#11-15``."""
 
     rel: str
     target: str

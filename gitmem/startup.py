@@ -3,7 +3,7 @@
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
 commit, the tips of the journals, the settings (git's files, the environment, `.gitmem.yml`), the
-Markdown files, which are an inbox, and the program. A stamp that differs, or anything out of the ordinary (a
+Markdown files, which are an inbox, and the program. A stamp that differs, or anything unusual (a
 ``GIT_DIR``, a reftable), and the long way is taken. An answer that could be stale is never given.
 """
 
@@ -106,7 +106,7 @@ def load(start: str) -> dict[str, object] | None:
             return None
         fresh = stamp(start, kept["config_files"], kept["user_dir"])
         answer: dict[str, object] = kept["answer"]
-        return answer if kept["stamp"] == json.loads(json.dumps(fresh)) else None
+        return answer if kept["stamp"] == repr(fresh) else None
     except (Unusual, OSError, ValueError, LookupError, TypeError):
         return None  # no answer kept, or a damaged one: the long way makes it anew
 
@@ -125,7 +125,7 @@ def save(
         return
     kept = {
         "made": made,
-        "stamp": stamped,
+        "stamp": repr(stamped),
         "config_files": config_files,
         "user_dir": user_dir,
         "answer": answer,
@@ -178,7 +178,7 @@ def _ref(repository: str, name: str) -> list[object]:
 
 
 def _stat(path: str) -> list[object]:
-    """Return a path and what changes with it, also with what it links to: `~/.gitconfig` often does."""
+    """Return a path and what changes with it or what it links to, as `~/.gitconfig` often does."""
     stamped: list[object] = [path]
     for look in (os.lstat, os.stat) if os.path.islink(path) else (os.lstat,):
         try:

@@ -33,7 +33,9 @@ def examples() -> dict[str, str]:
         _prepare(repo, environ)
         with gitmem.open(repo, backend="program", environ=environ, now=_clock()) as gm:
             gm.init()
-            memory = gm.remember("Use PostgreSQL: the team knows it", kind="decision", tags=["database"])
+            memory = gm.remember(
+                "Use PostgreSQL: the team knows it", kind="decision", tags=["database"]
+            )
             gm.update(memory.id, "Use PostgreSQL 17: the team knows it", importance="high")
             gm.tag(memory.id, "topic:storage")
         _commit(repo, environ, "Add a login page")
@@ -52,8 +54,12 @@ def _collect(repo: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return {
         "events": _fenced("json", git("notes", "--ref", notes, "show", first)),
         "log": _console("git log --format='%h %s%n%N' --notes='gitmem/*'", git(*log)),
-        "tree": _console(f"git ls-tree -r --name-only {notes}", git("ls-tree", "-r", "--name-only", notes)),
-        "journal": _console(f"git log --format='%an: %s' {notes}", git("log", "--format=%an: %s", notes)),
+        "tree": _console(
+            f"git ls-tree -r --name-only {notes}", git("ls-tree", "-r", "--name-only", notes)
+        ),
+        "journal": _console(
+            f"git log --format='%an: %s' {notes}", git("log", "--format=%an: %s", notes)
+        ),
         "mirror": _fenced("markdown", (repo / "MEMORY.md").read_text(encoding="utf-8")),
     }
 

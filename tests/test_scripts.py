@@ -56,7 +56,8 @@ def environment(work: Path, **more: str) -> dict[str, str]:
     """An environment with the borrowing `python`, no index, and no model to be had."""
     executable(work / "bin" / "python3", BORROWING)
     (work / "tmp").mkdir(exist_ok=True)
-    env = {**os.environ, "PATH": f"{work / 'bin'}:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
+    outside = {name: value for name, value in os.environ.items() if name != "PYTHON"}
+    env = {**outside, "PATH": f"{work / 'bin'}:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
     env |= {"TMPDIR": str(work / "tmp"), "GITMEM_MODEL_FROM": "/does/not/exist", **more}
     return env
 
@@ -244,8 +245,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
     """Give a checkout that is set up, and the environment to use it in."""
     work = tmp_path_factory.mktemp("ready")
     (work / "home").mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": str(work / "home")}
-    env = {**environment(work), **env, "PATH": f"{work / 'bin'}:{os.environ['PATH']}"}
+    env = environment(work, HOME=str(work / "home"))
     checkout = copy(work / "gitmem")
     done = setup(checkout, env)
     assert done.returncode == 0, done.stderr

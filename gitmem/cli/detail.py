@@ -33,6 +33,8 @@ def _detail(short: Short, memory: Memory) -> Iterator[Line | str]:
         yield item(f"contested {side.field}", f"{value} ({side.by}, {when(side.at)})")
     if memory.contested:
         yield hint(f"settle it: gitmem update {short(memory.id)} TEXT")
+    if memory.stale:
+        yield hint(f"if it still holds, say it anew: gitmem update {short(memory.id)} TEXT")
     if memory.forgotten:
         yield hint(f"bring it back: gitmem restore {short(memory.id)}")
     if memory.updated != memory.created:

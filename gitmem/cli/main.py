@@ -103,6 +103,10 @@ class CommandLine(click.Group):
 
 def _fail(error: GitmemError, as_json: bool) -> int:
     try:
+        sys.stdout.flush()
+    except OSError:  # perhaps the error itself: Python would try again as it exits
+        render.let_go_of_stdout()
+    try:
         render.failure(error, as_json)
     except (GitmemError, OSError):  # nobody to tell it to; the exit code still says it
         render.let_go_of_stdout()

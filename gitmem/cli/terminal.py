@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from gitmem.cli.inert import visible
-from gitmem.cli.render import Line
 from gitmem.model import first_line
+
+if TYPE_CHECKING:
+    from gitmem.cli.render import Line
 
 STYLES = {
     "id": "yellow",

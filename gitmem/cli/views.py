@@ -11,8 +11,10 @@ from gitmem.cli.render import Line, View
 from gitmem.errors import Unavailable
 
 if TYPE_CHECKING:
-    from gitmem.api import EntityCount, EntityPage, Report, Undone
     from gitmem.model import Hit, Memory
+    from gitmem.search.engine import EntityCount, EntityPage
+    from gitmem.verbs.care import Report
+    from gitmem.verbs.undo import Undone
 
 NO_MATCH = "no memory matches"
 WHOLE = 400

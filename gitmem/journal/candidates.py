@@ -83,8 +83,8 @@ class Candidates:
                 found |= self._below(waiting, own)
         return found
 
-    def unseen(self, at: str, ids: Collection[str]) -> set[str]:
-        """Return which events the commit `at` does not show by rules 3 and 4."""
+    def unseen(self, at: str, ids: Collection[str], hidden: Collection[str]) -> set[str]:
+        """Return which events the commit `at`, which reaches nothing `hidden`, does not show."""
         seen_at = {
             id: self._carried.seen_at(self._facts[id])
             if id in self._facts
@@ -92,7 +92,7 @@ class Candidates:
             for id in ids
         }
         rest = {id: anchors for id, anchors in seen_at.items() if at not in anchors}
-        asked = set().union(*rest.values()) - EMPTY_TREES
+        asked = set().union(*rest.values()).difference(EMPTY_TREES, hidden)
         reached = self._scene.reached(at, asked) | EMPTY_TREES if asked else EMPTY_TREES
         return {id for id, anchors in rest.items() if not reached.intersection(anchors)}
 

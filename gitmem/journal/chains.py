@@ -7,7 +7,7 @@ another where their first-parent histories part, so switching branches indexes n
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -63,35 +63,30 @@ class FirstParents:
             return None
         return Spot(number, row[1])
 
-    def first_touch(self, path: int, after: Spot | None) -> Spot | None:
-        """Return the first commit after a spot that touched a path."""
-        sql = "SELECT MIN(pos) FROM touch WHERE path=? AND chain=? AND pos>? AND pos<=?"
+    @property
+    def last(self) -> Spot:
+        """Where it ends."""
+        return Spot(len(self.segments) - 1, self.segments[-1].high)
+
+    def before(self, spot: Spot) -> Spot:
+        """Return a bound just before a spot."""
+        return Spot(spot.segment, spot.pos - 1)
+
+    def commit(self, spot: Spot) -> tuple[str, int]:
+        """Return the commit at a spot, and when it was committed."""
+        sql = "SELECT oid, time FROM step WHERE chain=? AND pos=?"
+        row = self._db.execute(sql, (self.segments[spot.segment].chain, spot.pos)).fetchone()
+        return row[0], row[1]
+
+    def touches(self, path: int, after: Spot | None, limit: int = -1) -> Iterator[Spot]:
+        """Yield where a path was touched after a spot, oldest first; at most `limit` a segment."""
+        sql = (
+            "SELECT pos FROM touch WHERE path=? AND chain=? AND pos>? AND pos<=?"
+            " ORDER BY pos LIMIT ?"
+        )
         for number, segment, low in self._above(after):
-            (pos,) = self._db.execute(sql, (path, segment.chain, low, segment.high)).fetchone()
-            if pos is not None:
-                return Spot(number, pos)
-        return None
-
-    def touching(
-        self, paths: Collection[int], since: Spot, time: int, number: int, low: int
-    ) -> list[tuple[Spot, str]]:
-        """Return the commits of segment `number` above `low` that touched one of `paths`.
-
-        Oldest first; none before the spot `since`, none committed before `time`.
-        """
-        segment = self.segments[number]
-        low = max(low, since.pos - 1) if number == since.segment else low
-        if number < since.segment:
-            return []
-        sql = "SELECT pos FROM touch WHERE path=? AND chain=? AND pos>? AND pos<=?"
-        found: set[int] = set()
-        for path in paths:
-            rows = self._db.execute(sql, (path, segment.chain, low, segment.high))
-            found.update(pos for (pos,) in rows)
-        step = "SELECT oid FROM step WHERE chain=? AND pos=? AND time>=?"
-        asked = ((pos, self._db.execute(step, (segment.chain, pos, time)).fetchone())
-                 for pos in sorted(found))  # fmt: skip
-        return [(Spot(number, pos), row[0]) for pos, row in asked if row]
+            rows = self._db.execute(sql, (path, segment.chain, low, segment.high, limit))
+            yield from (Spot(number, pos) for (pos,) in rows)
 
     def merges_between(self, low: Spot, high: Spot) -> bool:
         """Whether one of the commits after `low`, up to and with `high`, is a merge."""

@@ -28,7 +28,7 @@ def horizon(now: datetime) -> str:
 
 
 def next_at(now: datetime, latest: str | None) -> str:
-    """Return the time of the next event: now, or a microsecond after `latest`, the greatest credible seen."""
+    """Return the next event's time: now, or a microsecond after `latest`, the greatest seen."""
     at = format_at(now)
     if latest is None or latest < at:
         return at

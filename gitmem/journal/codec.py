@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from gitmem.errors import UsageError
 from gitmem.journal.clock import AT
@@ -237,7 +236,7 @@ def printable_name(name: str) -> str:
         name.encode("utf-8")
     except UnicodeEncodeError:
         return "".join(
-            quote(char.encode("utf-8", "surrogateescape")) if "\udc80" <= char <= "\udcff" else char
+            f"%{ord(char) - 0xDC00:02X}" if "\udc80" <= char <= "\udcff" else char
             for char in name.replace("%", "%25")
         )
     return name

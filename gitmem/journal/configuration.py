@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import NoIdentity
 from gitmem.journal.git import Layout
@@ -22,8 +22,7 @@ _CRUD = "".join(map(chr, range(33))) + ",:;<>\"\\'"
 Stamp = tuple[int, int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(NamedTuple):
     """Every value, the files that hold or could hold one, and what those looked like when read."""
 
     values: Mapping[str, Sequence[str]]

@@ -225,12 +225,17 @@ class _Folding:
         return tuple(sorted(tag for tag, on in tags.items() if on))
 
     def _links(self) -> tuple[Link, ...]:
-        links: dict[tuple[str, str], Link | None] = {}
+        links: dict[tuple[str, str], bool] = {}
+        comments: dict[tuple[str, str], str] = {}
         for event in self._seen:
             if event.op in ("link", "unlink"):
                 edge = event.fields["rel"], event.fields["target"]
-                links[edge] = Link(*edge, event.reason) if event.op == "link" else None
-        return tuple(links[edge] for edge in sorted(links) if links[edge])  # type: ignore[misc]
+                links[edge] = event.op == "link"
+                if event.op == "link" and event.undoes is None:
+                    comments[edge] = event.reason
+        return tuple(
+            Link(*edge, comments.get(edge, "")) for edge, on in sorted(links.items()) if on
+        )
 
     def _notes(self) -> tuple[Note, ...]:
         undone = {event.undoes for event in self._seen}

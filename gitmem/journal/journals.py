@@ -2,19 +2,18 @@
 
 A line that was in a journal stays in it. Stock git can lose lines without anybody's fault (``commit
 --amend`` with ``notes.rewriteRef`` overwrites concurrent writers, ``notes remove`` and ``prune``
-delete), so the last tip seen is kept as a ref, and what it has and the current tip lacks is appended
-again. Content is compared, not ancestry: following ancestry still lost some.
+delete), so the last tip seen is kept as a ref, and what it has and the current tip lacks is
+appended again. Content is compared, not ancestry: following ancestry still lost some.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.git import Backend, Git, RefUpdate, open_bare
@@ -24,8 +23,7 @@ from gitmem.model import JournalName
 SHARED_REF = f"refs/notes/gitmem/{JournalName.SHARED}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a line stands."""
 
     journal: JournalName
@@ -41,9 +39,7 @@ class Journal:
         self.git = git
         self.notes = NotesRef(git, f"refs/notes/gitmem/{name}", f"refs/gitmem/kept/{name}")
 
-    def append(
-        self, additions: Additions, message: str, author: str, at: int
-    ) -> Appended | None:
+    def append(self, additions: Additions, message: str, author: str, at: int) -> Appended | None:
         """Add lines in one commit, and return when the kept ref holds them too.
 
         Raises:
@@ -73,7 +69,9 @@ class Journal:
             kept, tip = self.git.ref(self.notes.kept), self.notes.tip()
             try:
                 if tip is None and kept is not None:  # somebody deleted the notes ref
-                    self.git.update_refs([RefUpdate(self.notes.name, kept, None)], "gitmem: restore")
+                    self.git.update_refs(
+                        [RefUpdate(self.notes.name, kept, None)], "gitmem: restore"
+                    )
                     restored += len(self.notes.added(None, kept))
                 elif done := self._restore(tip, self._lost(tip, kept, mine), author, at):
                     restored += len(done.lines)
@@ -85,9 +83,7 @@ class Journal:
             except RefMoved as moved:  # another process kept its own tip: it may hold more
                 race.lost(kept, moved)
 
-    def _restore(
-        self, tip: str | None, lost: Additions, author: str, at: int
-    ) -> Appended | None:
+    def _restore(self, tip: str | None, lost: Additions, author: str, at: int) -> Appended | None:
         """Append lines to exactly `tip`; None if nothing had vanished from it."""
         if not lost:
             return None
@@ -97,6 +93,8 @@ class Journal:
         """Return the lines that one of the commits `held` has and `tip` lacks."""
         lost: dict[str, list[bytes]] = defaultdict(list)
         for commit in dict.fromkeys(held):
+            if commit and not self.git.has(commit):  # its objects are lost: what is left is the tip
+                continue
             for anchor, line in self.notes.added(tip, commit):
                 lost[anchor].append(line)
         return lost
@@ -127,7 +125,7 @@ class Journal:
         return self.git.ref(self.notes.kept) == self.notes.tip()
 
     def locks(self) -> list[Path]:
-        """Return the lock files on its refs: of a git that is running, or of one that was killed."""
+        """Return the lock files on its refs: a running git's, or one's that was killed."""
         names = ("packed-refs", self.notes.name, self.notes.kept)
         paths = (self.git.layout.common_dir / f"{name}.lock" for name in names)
         return [path for path in paths if path.exists()]
@@ -165,7 +163,9 @@ class Journals:
         return self._open[name]
 
     def _make(self, path: Path) -> None:
-        """Make a repository beside its place and rename it: whoever is killed leaves no half of one."""
+        """Make a repository beside its place and rename it: who is killed leaves no half of one."""
+        import shutil
+
         beside = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,9 +195,7 @@ class Journals:
         return [
             Place(journal.name, anchor, line)
             for journal in self
-            for anchor, line in journal.notes.added(
-                old.get(journal.name), new.get(journal.name)
-            )
+            for anchor, line in journal.notes.added(old.get(journal.name), new.get(journal.name))
         ]
 
     def settle(self, author: str, now: datetime) -> int:

@@ -132,8 +132,9 @@ class Landing:
         found: Found = {}
         order = oldest_first(self._history.stamps(tips)) if len(tips) > 1 else list(tips)
         for at in order:  # what an older commit carries, its descendants show
-            shown = candidates.shown(self._below(at, tips[at])) | candidates.pending(tips[at], at)
-            found[at] = candidates.unseen(at, shown)
+            below = self._below(at, tips[at])
+            shown = candidates.shown(below) | candidates.pending(tips[at], at)
+            found[at] = candidates.unseen(at, shown, below)
             if found[at]:
                 carried.add(_virtual(at, found[at]))
         return found

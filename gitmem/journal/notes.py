@@ -7,12 +7,12 @@ on a tree that names an object twice.
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
@@ -31,8 +31,7 @@ Additions = Mapping[str, Sequence[bytes]]
 """Lines to add: anchor (full hex) → lines without their newline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """What an append did: the tips before and after, and the lines that were not there before."""
 
     old: str | None
@@ -72,6 +71,8 @@ class Race:
                 "if no git command is running, remove that '.lock' file and try again",
             ) from None
         self._lost += 1
+        import random
+
         # The loser of a race waits a little, so that 20 writers do not lose it forever.
         time.sleep(random.uniform(0, min(0.05, 0.002 * 2 ** min(self._lost, 5))))
 
@@ -123,9 +124,7 @@ class NotesRef:
             if line not in before.get(anchor, ())
         ]
 
-    def append(
-        self, additions: Additions, message: str, author: str, at: int
-    ) -> Appended | None:
+    def append(self, additions: Additions, message: str, author: str, at: int) -> Appended | None:
         """Add the lines that are not there yet, in one commit; None if all are.
 
         The ref moves by compare and swap; whoever loses the race begins again on the new tip.
@@ -171,7 +170,7 @@ class NotesRef:
         added: list[tuple[str, bytes]],
         depth: int = 0,
     ) -> str:
-        """Write `tree` with lines added, keyed by the rest of each anchor's path; note them in `added`."""
+        """Write `tree` with lines added (by the rest of their path); note them in `added`."""
         entries = {entry.name: entry for entry in (self._git.tree(tree) if tree else ())}
         below: dict[str, dict[str, _Wanted]] = defaultdict(dict)
         for rest, want in wanted.items():

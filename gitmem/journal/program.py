@@ -108,6 +108,9 @@ class GitProgram:
         return {name: oid for oid, name in rows}
 
     def update_refs(self, updates: Sequence[RefUpdate], message: str) -> None:
+        for update in updates:  # looked at first: a race already lost need not cost two processes
+            if self.ref(update.ref) != update.old:
+                raise RefMoved(f"'{update.ref}' has moved")
         self._send()
         none = "0" * self.layout.hex_length
         moves = [f"update {update.ref} {update.new} {update.old or none}" for update in updates]

@@ -7,7 +7,7 @@ once; what the trunk has is asked for in bulk. See ``docs/branches.md``, "Own co
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -50,10 +50,10 @@ class Group:
         return {fact.branch for fact in self.facts if fact.branch}
 
     @property
-    def span(self) -> tuple[int, int]:
-        """When its first and its last event were written, in seconds since 1970."""
+    def span(self) -> tuple[str, str]:
+        """When its first and its last event were written."""
         times = [fact.at for fact in self.facts]
-        return seconds(min(times)), seconds(max(times))
+        return min(times), max(times)
 
 
 class Scene:
@@ -134,8 +134,12 @@ class Scene:
             found.setdefault(group.key, group).facts.append(fact)
         groups = [found[key] for key in sorted(found)]
         self._settle_live(groups, named)
+        by_name: dict[str, list[Group]] = defaultdict(list)
         for group in groups:
-            self._settle_gone(group, groups)
+            for name in group.shown_names if group.line else ():
+                by_name[name].append(group)
+        for group in groups:
+            self._settle_gone(group, by_name)
         return groups
 
     def _settle_live(self, groups: Sequence[Group], named: dict[str, list[Fact]]) -> None:
@@ -182,7 +186,7 @@ class Scene:
                             latest, best = (each.at, group.line), group
         return best
 
-    def _settle_gone(self, group: Group, groups: Sequence[Group]) -> None:
+    def _settle_gone(self, group: Group, by_name: Mapping[str, Sequence[Group]]) -> None:
         """Fill in what is made on the line; of one without a branch here, by HEAD's reflogs."""
         names = group.names or self._later_names(group)
         shown = {printable_name(name) for name in names}
@@ -193,7 +197,7 @@ class Scene:
             made = (self._reflogs.made_on(name) for name in sorted(group.names))
             group.made = frozenset().union(*made)
             return
-        since, until = self._times(group, groups, names)
+        since, until = self._times(group, by_name)
         replay = self._reflogs.replay
 
         def meant(each: Made) -> bool:
@@ -214,19 +218,18 @@ class Scene:
             todo += fresh
         return names
 
-    def _times(self, group: Group, groups: Sequence[Group], names: set[str]) -> tuple[int, int]:
+    def _times(self, group: Group, by_name: Mapping[str, Sequence[Group]]) -> tuple[int, int]:
         """Return when the branch can have been this line's: its name may be used again."""
         first, last = group.span
         since, until = 0, FOREVER
-        for name in names:
+        for name in self._later_names(group):
             if self._is_local(name):
                 until = min(until, self._reflogs.since(name) or 0)
-        for other in groups:
-            if other is not group and other.line and other.shown_names & names:
-                if other.span[0] > last:
-                    until = min(until, other.span[0])
-                elif other.span[1] < first:
-                    since = max(since, other.span[1])
+            for other in by_name.get(name, ()):
+                if other is not group and other.span[0] > last:
+                    until = min(until, seconds(other.span[0]))
+                elif other is not group and other.span[1] < first:
+                    since = max(since, seconds(other.span[1]))
         return since, until
 
     def _is_local(self, name: str) -> bool:

@@ -29,7 +29,7 @@ class Sight:
     def __init__(
         self, git: Git, trunk: str, recorded: str | None, folder: Path | None, facts: FactsOf
     ) -> None:
-        """`trunk` is the setting, `recorded` what `init` was run on, `folder` for what is derived."""
+        """`trunk` is the setting, `recorded` where `init` was run, `folder` for what is derived."""
         history = History(git.layout)
         self._history = history
         self._ancestry = Ancestry(history, folder)
@@ -100,6 +100,6 @@ def _fact(carry: Carry) -> Fact:
 
 
 def _anchored(fact: Fact) -> Fact:
-    """An event as history alone tells of it, whatever its scope: it was known where it was written."""
+    """An event as history alone tells of it: whatever its scope, known where it was written."""
     return Fact(fact.id, fact.memory, fact.op, fact.at, fact.anchors, False, fact.branch,
                 fact.line, fact.pending, fact.carries)  # fmt: skip

@@ -9,26 +9,37 @@ how far each was looked for is remembered.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitmem.journal import chains
 from gitmem.journal.chains import Chains, FirstParents, OutOfTime, Spot, path_key
 from gitmem.journal.entries import Entries, Undecidable
-from gitmem.journal.history import Change, History, Node, Stamp
+from gitmem.journal.history import Change, History, Node, Side, Stamp
+from gitmem.journal.objects import decode, encode
 
 SCHEMA = (
     chains.SCHEMA
     + """
 CREATE TABLE IF NOT EXISTS candidate (oid TEXT PRIMARY KEY, time INT, tree TEXT, base TEXT,
-                                      head TEXT, skipped INT DEFAULT 0);
-CREATE TABLE IF NOT EXISTS wanted (oid TEXT, path INT, PRIMARY KEY (oid, path)) WITHOUT ROWID;
+                                      head TEXT, skipped INT);
+CREATE TABLE IF NOT EXISTS wanted (oid TEXT, path INT, name BLOB, old TEXT, new TEXT,
+                                   PRIMARY KEY (oid, path)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS looked (oid TEXT, chain INT, pos INT, PRIMARY KEY (oid, chain));
 CREATE TABLE IF NOT EXISTS landed (oid TEXT, chain INT, pos INT, at TEXT,
                                    PRIMARY KEY (oid, chain));
 """
 )
+MANY = 64
+"""Touches of a path beyond which it does not matter how many there are."""
+
+FEW = 8
+"""New commits up to which each is looked at by itself."""
+
 _NOWHERE = -(1 << 62)
+
+Stretch = tuple[Spot, Spot]
+"""A part of a first-parent history: its first and its last commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Squashes:
         self._entries.close()
 
     def find(self, head: str, wanted: Collection[str], out_of_time: OutOfTime) -> Landed:
-        """Return where the commits `wanted`, none of them reached by `head`, landed in its history."""
+        """Return where the commits `wanted`, which `head` does not reach, landed in its history."""
         fresh = self._unknown(wanted)
         stamps = self._history.stamps([head, *fresh]) if fresh else {}
         # What is younger than HEAD cannot have landed: nothing is kept of it.
@@ -80,6 +91,7 @@ class Squashes:
         parents = self._chains.follow(head, out_of_time)
         if parents is None:
             return Landed({}, False, 0)
+        self._db.commit()  # what was indexed stays indexed, whatever comes next
         if old:
             self._prepare(head, old)
         return self._look(parents, sorted(met), out_of_time)
@@ -127,17 +139,14 @@ class Squashes:
             for oid, base in bases.items()
             if base in self._stamps
         }
-        changes = self._history.changes(list(pairs.values()))
-        self._changes |= dict(zip(pairs.values(), changes, strict=True))
+        changes = dict(zip(pairs, self._history.changes(list(pairs.values())), strict=True))
         for oid, stamp in stamps.items():
             row = oid, stamp.time, stamp.tree, bases[oid], head
-            sql = (
-                "INSERT OR REPLACE INTO candidate (oid, time, tree, base, head) VALUES (?,?,?,?,?)"
-            )
+            sql = "INSERT OR REPLACE INTO candidate VALUES (?,?,?,?,?,0)"
             self._db.execute(sql, row)
-            net = self._changes[pairs[oid]] if oid in pairs else []
-            rows = [(oid, path_key(change.path)) for change in net]
-            self._db.executemany("INSERT OR IGNORE INTO wanted VALUES (?,?)", rows)
+            net = changes.get(oid, ())
+            rows = [(oid, path_key(change.path), *_row(change)) for change in net]
+            self._db.executemany("INSERT OR IGNORE INTO wanted VALUES (?,?,?,?,?)", rows)
 
     def _merge_bases(self, head: str, oids: Collection[str]) -> dict[str, str | None]:
         """Return the merge base of `head` and each commit: what bounds the commit's own history."""
@@ -175,32 +184,86 @@ class Squashes:
 
     def _search(self, candidate: _Candidate, parents: FirstParents) -> str | None:
         """Look for the landing where it was not looked for yet, and remember how far."""
-        oid = candidate.oid
-        rows = self._db.execute("SELECT path FROM wanted WHERE oid=?", (oid,))
+        found = None
+        start = self._start(candidate.oid, parents)
+        for spot in self._whole(candidate, parents, start):
+            commit, time = parents.commit(spot)
+            fresh = (start is None or spot > start) and time >= candidate.time
+            if fresh and self._lands(candidate, parents, spot, commit):
+                chain = parents.segments[spot.segment].chain
+                row = candidate.oid, chain, spot.pos, commit
+                self._db.execute("INSERT OR REPLACE INTO landed VALUES (?,?,?,?)", row)
+                found = commit
+                break
+        if found is None:
+            self._mark(candidate.oid, parents)
+        return found
+
+    def _start(self, oid: str, parents: FirstParents) -> Spot | None:
+        """Return up to where a landing was looked for."""
+        start = None
+        for number, segment in enumerate(parents.segments):
+            low = self._low(oid, segment.chain)
+            if low > _NOWHERE:
+                start = Spot(number, min(low, segment.high))
+            if low < segment.high:
+                break
+        return start
+
+    def _whole(
+        self, candidate: _Candidate, parents: FirstParents, start: Spot | None
+    ) -> Iterator[Spot]:
+        """Yield from where on, each time, the history has everything that the candidate changes.
+
+        What is looked at is each path where it was touched, the rarest path first: most often it
+        never came, and that is all there is to see.
+        """
+        rows = self._db.execute("SELECT path FROM wanted WHERE oid=?", (candidate.oid,))
         paths = [path for (path,) in rows]
         base = parents.spot(candidate.base) if candidate.base else None
-        since = self._earliest(paths, base, parents)
-        if since is not None:
-            for number, segment in enumerate(parents.segments):
-                low = self._low(oid, segment.chain)
-                for spot, commit in parents.touching(paths, since, candidate.time, number, low):
-                    if self._lands(candidate, parents, spot, commit):
-                        row = (oid, segment.chain, spot.pos, commit)
-                        self._db.execute("INSERT OR REPLACE INTO landed VALUES (?,?,?,?)", row)
-                        return commit
-        self._mark(oid, parents)
-        return None
+        new = {path: list(parents.touches(path, start, FEW + 1)) for path in paths}
+        touched = sorted({spot for spots in new.values() for spot in spots})
+        if start is not None and len(touched) <= FEW:
+            for spot in touched:
+                order = sorted(paths, key=lambda path: spot not in new[path])
+                if all(self._has_path(candidate, parents, spot, path) for path in order):
+                    yield spot
+            return
+        seen = {path: list(parents.touches(path, base, MANY)) for path in paths}
+        if not paths or not all(seen.values()):
+            return
+        since = max(max(spots[0] for spots in seen.values()), start or Spot(0, _NOWHERE))
+        stretches: Iterator[Stretch] = iter([(since, parents.last)])
+        for path in sorted(paths, key=lambda path: len(seen[path])):
+            stretches = self._narrowed(stretches, candidate, parents, path)
+        yield from (stretch[0] for stretch in stretches)
 
-    @staticmethod
-    def _earliest(paths: Collection[int], base: Spot | None, parents: FirstParents) -> Spot | None:
-        """Return from where to look: every path must have been touched by then."""
-        latest = base
-        for path in paths:
-            first = parents.first_touch(path, base)
-            if first is None:
-                return None
-            latest = max(first, latest) if latest else first
-        return latest if paths else None
+    def _narrowed(
+        self,
+        stretches: Iterator[Stretch],
+        candidate: _Candidate,
+        parents: FirstParents,
+        path: int,
+    ) -> Iterator[Stretch]:
+        """Yield the parts of stretches of history in which one path is as the candidate has it."""
+        for first, last in stretches:
+            spot: Spot | None = first
+            touches = parents.touches(path, first)
+            while spot is not None and spot <= last:
+                following = next(touches, None)
+                if self._has_path(candidate, parents, spot, path):
+                    yield spot, min(last, parents.before(following)) if following else last
+                spot = following
+
+    def _has_path(
+        self, candidate: _Candidate, parents: FirstParents, spot: Spot, path: int
+    ) -> bool:
+        commit, _ = parents.commit(spot)
+        base = self._base(candidate, parents, spot, commit)
+        if base is None or base == commit:  # no common history, or an ancestor
+            return False
+        net = [change for change in self._net(base, candidate) if path_key(change.path) == path]
+        return self._entries.changes_nothing(commit, net)
 
     def _lands(self, candidate: _Candidate, parents: FirstParents, spot: Spot, commit: str) -> bool:
         base = self._base(candidate, parents, spot, commit)
@@ -237,10 +300,16 @@ class Squashes:
 
     def _net(self, base: str, candidate: _Candidate) -> list[Change]:
         """Return what the commit changes since `base`."""
-        pair = self._stamp(base).tree, candidate.tree
-        if pair not in self._changes:
-            (self._changes[pair],) = self._history.changes([pair])
-        return self._changes[pair]
+        key = base, candidate.oid
+        if key not in self._changes:
+            if base == candidate.base:
+                sql = "SELECT name, old, new FROM wanted WHERE oid=?"
+                rows = self._db.execute(sql, (candidate.oid,))
+                self._changes[key] = [_change(*row) for row in rows]
+            else:
+                pair = self._stamp(base).tree, candidate.tree
+                (self._changes[key],) = self._history.changes([pair])
+        return self._changes[key]
 
     def _stamp(self, oid: str) -> Stamp:
         if oid not in self._stamps:
@@ -248,6 +317,16 @@ class Squashes:
         if oid not in self._stamps:
             raise Undecidable(oid)
         return self._stamps[oid]
+
+
+def _row(change: Change) -> tuple[bytes, str | None, str | None]:
+    old, new = (f"{side.mode} {side.oid}" if side else None for side in (change.old, change.new))
+    return encode(change.path), old, new
+
+
+def _change(name: bytes, old: str | None, new: str | None) -> Change:
+    sides = (Side(*text.split(" ")) if text else None for text in (old, new))
+    return Change(decode(name), next(sides), next(sides))
 
 
 def _edge(nodes: Mapping[str, Node], oid: str) -> set[str]:

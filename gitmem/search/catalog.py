@@ -8,13 +8,13 @@ came since. The mark's ``epoch`` is new whenever everything was derived anew.
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
@@ -25,6 +25,7 @@ from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
 from gitmem.search.rows import (
     IS_DATE,
+    MEMORY,
     SCHEMA,
     TABLES,
     VERSION,
@@ -49,8 +50,7 @@ class Source(Protocol):
     def added(self, old: Mapping[str, str], new: Mapping[str, str]) -> list[Place]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """How far a reader of the catalog has come: `changed` counts within one `epoch`."""
 
     epoch: str
@@ -170,7 +170,7 @@ class Catalog:
                 pass
         for table in TABLES:
             self._db.execute(f"DELETE FROM {table}")
-        self._set("epoch", secrets.token_hex(8))
+        self._set("epoch", os.urandom(8).hex())
         return self._source.read(tips)
 
     def _take(self, places: Iterable[Place]) -> None:
@@ -205,18 +205,19 @@ class Catalog:
     # -- looking ------------------------------------------------------------------------------
 
     def facts(self, where: str = "", args: Sequence[str] = ()) -> list[Fact]:
-        """Return what visibility needs to know of the events (of those that `where` lets through)."""
+        """Return what visibility needs to know of the events, or of those `where` lets through."""
         carries: dict[str, list[str]] = defaultdict(list)
         for event, carry in self._db.stream("SELECT event, carry FROM carried"):
             carries[carry].append(event)
         sql = (
-            "SELECT id, memory, op, at, repo, branch, lineage, pending, group_concat(DISTINCT anchor)"
-            f" FROM events JOIN places ON event = id WHERE understood {where} GROUP BY id"
+            "SELECT id, memory, op, at, repo, branch, lineage, pending,"
+            f" group_concat(DISTINCT anchor) FROM events JOIN places ON event = id WHERE understood {where} GROUP BY id"
         )
         return [
             Fact(id, memory, op, at, tuple(anchors.split(",")), bool(repo), branch, line,
                  bool(pending), tuple(carries.get(id, ())))
-            for id, memory, op, at, repo, branch, line, pending, anchors in self._db.stream(sql, args)
+            for id, memory, op, at, repo, branch, line, pending, anchors
+            in self._db.stream(sql, args)
         ]  # fmt: skip
 
     def facts_of(self, branch: str) -> list[Fact]:
@@ -283,13 +284,13 @@ class Catalog:
         keys = [(id,) for id in ids]
         self._db.executemany("DELETE FROM memories WHERE id=?", keys)
         self._db.executemany("DELETE FROM tags WHERE memory=?", keys)
-        if rows := [row_of(memory, changed) for memory in memories]:
-            marks = ",".join("?" * len(rows[0]))
-            self._db.executemany(f"INSERT INTO memories VALUES ({marks})", rows)
+        rows = (row_of(memory, changed) for memory in memories)
+        self._db.executemany(f"INSERT INTO memories VALUES ({MEMORY})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
         self._db.executemany(
-            "INSERT OR REPLACE INTO touched SELECT id, substr(at, 1, 10), ?2 FROM events WHERE id=?1",
+            "INSERT OR REPLACE INTO touched"
+            " SELECT id, substr(at, 1, 10), ?2 FROM events WHERE id=?1",
             [(id, changed) for id in ids],
         )
 
@@ -326,15 +327,16 @@ class Catalog:
         return found[0] if found else None
 
     def with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the ids that begin with `prefix`, in order: also of memories not seen from here."""
+        """Return the ids that begin with `prefix`, in order, also those not seen from here."""
         sql = "SELECT id FROM events WHERE id >= ? AND id < ? AND op='remember' ORDER BY id LIMIT ?"
         return [row[0] for row in self._db.rows(sql, (prefix, prefix + "g", limit))]
 
     def neighbours(self, id: str) -> list[str]:
         """Return the ids just before and just after `id`."""
-        before = self._db.value("SELECT max(id) FROM events WHERE id < ? AND op='remember'", (id,))
-        after = self._db.value("SELECT min(id) FROM events WHERE id > ? AND op='remember'", (id,))
-        return [found for found in (before, after) if found]
+        before = "(SELECT max(id) FROM events WHERE id < ? AND op = 'remember')"
+        after = "(SELECT min(id) FROM events WHERE id > ? AND op = 'remember')"
+        rows = self._db.rows(f"SELECT {before}, {after}", (id, id))
+        return [found for row in rows for found in row if found]
 
     def select(self, filter: Filter) -> list[Memory]:
         """Return the memories a filter lets through, in its order."""

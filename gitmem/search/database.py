@@ -132,9 +132,12 @@ class Database:
     def renew(self) -> None:
         """Throw the file away and refill it."""
         self._db.close()
-        self._unlink()
+        try:
+            self._unlink()
+        except OSError as error:
+            self._bypass(error)
         self._db = self._open()
-        self._refill()
+        self.run(self._refill)
 
     def close(self) -> None:
         """Close the file."""
@@ -167,9 +170,14 @@ class Database:
 
     def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
         assert self._path is not None
+        try:
+            self._unlink()
+            db = self._connect(str(self._path))
+        except (OSError, sqlite3.DatabaseError) as failure:
+            self._bypass(failure)
+            return self._connect(":memory:")
         self.warnings.append(f"'{self._path.name}' was damaged ({error}) and is rebuilt")
-        self._unlink()
-        return self._connect(str(self._path))
+        return db
 
     def _bypass(self, error: Exception) -> None:
         assert self._path is not None

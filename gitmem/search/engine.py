@@ -1,7 +1,7 @@
 """The engine: catch the derived indexes up with the catalog, gather candidates, answer.
 
-Indexing happens here, at the next question after a write, and never in the way of the write. Ranking
-is the lexical index's own for now; vectors, files and the one ranking over all of them join here.
+Indexing happens here, at the next question after a write, and never in the way of the write.
+Ranking is the lexical index's own for now; vectors, files and one ranking over all join here.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ class Engine:
         self._index: Index | None = None
         self.warnings: list[str] = []
 
+    def over(self, catalog: Catalog) -> Engine:
+        """Return an engine over another catalog, whose questions it answers without an index."""
+        return Engine(catalog, self._folder)
+
     def caught_up(self) -> bool:
         """Whether every memory has been looked at for entities, which comes before indexing."""
         return self._catalog.entities_mark() == self._catalog.mark()
@@ -91,11 +95,12 @@ class Engine:
         index, searched = self._ready()
         found = index.search(query, limit * CANDIDATES)
         allowed = self._allowed([candidate.id for candidate in found], filter)
+        best = [candidate for candidate in found if candidate.id in allowed][:limit]
         hits = [
-            Hit(allowed[candidate.id], candidate.score, snippet_of(query, allowed[candidate.id].body, SNIPPET))
-            for candidate in found if candidate.id in allowed
-        ]  # fmt: skip
-        return SearchResult(hits[:limit], (searched,))
+            Hit(allowed[id], score, snippet_of(query, allowed[id].body, SNIPPET))
+            for id, score in best
+        ]
+        return SearchResult(hits, (searched,))
 
     def entities(self, filter: Filter) -> list[EntityCount]:
         """Return what the memories name, most named first."""

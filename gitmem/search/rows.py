@@ -12,7 +12,6 @@ from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Not
 
 VERSION = 4
 """Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
-
 NEWEST = "created DESC, id DESC"
 OLDEST = "created, id"
 LONG_TERM = "min(importance, 2), CASE WHEN importance < 2 THEN '' ELSE kind END, created DESC, id"
@@ -49,8 +48,11 @@ SCHEMA = (
     "CREATE INDEX entities_name ON entities(name, memory)",
 )
 
-IS_DATE = "(date(substr(at, 1, 19)) IS substr(at, 1, 10))"
+IS_DATE = "(datetime(substr(at, 1, 19), '+0 days') IS replace(substr(at, 1, 19), 'T', ' '))"
 """Whether an event time names a date: 2026-02-31 fits the pattern, and would stop the clock."""
+
+MEMORY = ",".join("?" * 14)
+"""The places of `row_of` in an INSERT."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,8 @@ def compose(
         ),
         ("To look at", [f"- {notice}" for notice in notices]),
     )
-    head = f"# Memory of this repository: {counts['memories']} memories, branch {branch or '(detached)'}"
+    place = f"branch {branch}" if branch else "no branch"
+    head = f"# Memory of this repository: {counts['memories']} memories, {place}"
     compact = {
         "b": branch or "HEAD",
         "t": topics,

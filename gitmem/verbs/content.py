@@ -1,4 +1,4 @@
-"""What may be remembered: input checked and brought into the form events hold, before anything is written."""
+"""What may be remembered: input, checked and brought into the form that events hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 64 * 1024
 
 LONGEST_TAG = 100
 _KIND = re.compile(r"[^\W_][\w-]{0,39}")
-_AGE = re.compile(r"(\d{1,5})([hdwmy])")
+_AGE = re.compile(r"(\d{1,5})([hdwmy])", re.ASCII)
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?Z?)?", re.ASCII)
 
@@ -27,14 +27,13 @@ def content(value: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``text`` or ``data`` of an event.
 
     Raises:
-        UsageError: it is empty, too long, or has a NUL character.
+        UsageError: it is empty, too long, has a NUL character, or cannot be written as JSON.
     """
     fields: dict[str, Any] = {}
     if isinstance(value, str):
         fields["text"] = text = value
     else:
-        fields["data"] = without_floats(value)
-        text = render_data(fields["data"])
+        fields["data"], text = _data(value)
     if not text.strip():
         raise UsageError(
             "there is nothing to remember", "give a text, a JSON object, or '-' to read it"
@@ -50,6 +49,20 @@ def content(value: str | Mapping[str, Any]) -> dict[str, Any]:
             "the text has a NUL character", "remove it: git and Markdown treat it as binary"
         )
     return fields
+
+
+def _data(value: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    try:
+        data: dict[str, Any] = without_floats(dict(value))
+        return data, render_data(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        # Not an object; a date or a set within; a number of 5,000 digits; an object within itself.
+        raise UsageError(f"this is no JSON object: {error}", "give its text instead") from None
+
+
+def reason(value: str) -> str:
+    """Return a reason or comment, or nothing; see `content` for what it may not be."""
+    return str(content(value)["text"]) if value.strip() else ""
 
 
 def tags(values: Sequence[str]) -> list[str]:

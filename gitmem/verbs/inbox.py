@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
 from gitmem.journal.git import Git
-from gitmem.mirror.edits import Add, Edit, Forget, Revise
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog, Mark
@@ -17,6 +16,9 @@ from gitmem.search.rows import LONG_TERM, OLDEST, Filter
 from gitmem.verbs import content
 from gitmem.verbs.briefing import WORKING_KINDS
 from gitmem.verbs.record import Draft, Recorder
+
+if TYPE_CHECKING:  # at run time only where a file was edited
+    from gitmem.mirror.edits import Add, Edit, Revise
 
 MESSAGE = "edit: by hand in Markdown"
 
@@ -57,7 +59,7 @@ class CatalogView:
         return self._catalog.select(replace(filter, limit=limit)), self._catalog.count(filter)
 
     def context(self) -> Memory | None:
-        """Return the working memory, which is private: a file that is committed does not show it."""
+        """Return the working memory; it is private, and no committed file shows it."""
         return self._context() if self._everything else None
 
     def resolve(self, prefix: str) -> Memory | None:
@@ -93,7 +95,7 @@ class Inbox:
         return self._mirror.warnings
 
     def locked(self) -> AbstractContextManager[bool]:
-        """Keep other processes from the files; yields False if one of them kept us waiting too long."""
+        """Keep other processes from the files; yields False if one kept us waiting too long."""
         return self._mirror.locked()
 
     def take_in(self, view: CatalogView, accept: bool = False) -> list[str]:
@@ -129,6 +131,8 @@ class Inbox:
         return Mark(*mark) if isinstance(mark, list) and len(mark) == 2 else None
 
     def _drafts(self, file: str, edit: Edit, view: CatalogView) -> list[Draft]:
+        from gitmem.mirror.edits import Add, Forget, Revise
+
         match edit:
             case Add():
                 # The event names the edit it came from: who was killed after recording it and

@@ -33,8 +33,8 @@ class Draft:
     """An event to be: its op, the memory it is about (None: a new one) and its own fields.
 
     One that remembers nothing and has no memory is about the one remembered just before it.
-    `base` are the latest events its writer saw, where they are not the memory's heads as of now: who
-    edits a file saw what the file showed.
+    `base` are the latest events its writer saw, where they are not the memory's heads as of now:
+    who edits a file saw what the file showed.
     """
 
     op: str
@@ -85,6 +85,7 @@ class Recorder:
         self._catalog = catalog
         self._now = now
         self._latest: str | None = None
+        self._rows = 0
 
     def record(self, drafts: Sequence[Draft], message: str) -> list[Event]:
         """Write drafts, one commit for each journal they go to, and return their events.
@@ -97,6 +98,7 @@ class Recorder:
         if stamp.line:  # the branch may have got its identity this moment
             self._catalog.look = self._sight.look()
         self._latest = self._catalog.latest_at(clock.horizon(self._now()))
+        self._rows = self._catalog.latest_row()
         events: list[Event] = []
         heads: dict[str, list[str]] = {}
         paths = self._staleness.named([_about_files(draft) for draft in drafts])
@@ -129,11 +131,14 @@ class Recorder:
 
     def pack(self, now: bool = False) -> bool:
         """Pack the journals' loose objects: `now`, or when `PACK_EVERY` events have come."""
-        if not now and self._catalog.latest_row() % PACK_EVERY:
+        rows = self._catalog.latest_row()
+        if not now and rows // PACK_EVERY == self._rows // PACK_EVERY:
             return False
+        self._rows = rows
         least = 1 if now else PACK_EVERY
         try:
-            return any([journal.pack(least) for journal in self._journals])
+            packed = [journal.pack(least) for journal in self._journals]
+            return any(packed)
         except Unavailable:  # what was written is safe without it, and the next time may do
             return False
 
@@ -170,9 +175,8 @@ class Recorder:
         old = self._catalog.tips()
         at = int(self._now().timestamp())
         done = journal.append({anchor: [e.line for e in events]}, _subject(message), author, at)
-        if (
-            done is None
-        ):  # git failed after it had moved the ref, and the second try found all there
+        if done is None:
+            # Git failed after it had moved the ref, and the second try found all there.
             return self._catalog.catch_up()
         places = [Place(journal.name, anchor, line) for _, line in done.lines]
         others = {name: tip for name, tip in old.items() if name != journal.name}

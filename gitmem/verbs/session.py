@@ -192,7 +192,7 @@ class Session:
             return None
 
     def _config_files(self) -> list[str]:
-        """Return the files that settings come from, and those that git would include if they were there."""
+        """Return the files that settings come from, and those git would include if there."""
         origins = self._git.config_origins()
         values = self._git.config().items()
         included = [path for key, paths in values if key.startswith("include") for path in paths]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,15 @@ def _team(workdir: Path | None) -> tuple[Mapping[str, Any], str]:
     return {}, f"{TEAM_FILE} holds no settings and is ignored"
 
 
-def user_journal(settings: Settings) -> Path:
+def user_journal(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return where the user's own journal is."""
     if folder := settings["gitmem.userDir"]:
         return Path(folder).expanduser() / "user.git"
-    from platformdirs import user_data_dir
+    return _data_folder(environ) / "gitmem" / "user.git"
 
-    return Path(user_data_dir("gitmem", appauthor=False)) / "user.git"
+
+def _data_folder(environ: Mapping[str, str]) -> Path:
+    """Return what platformdirs would, which imports tempfile and shutil to say it: 4 ms."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(environ.get("XDG_DATA_HOME", "").strip() or Path.home() / ".local" / "share")

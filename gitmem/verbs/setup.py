@@ -1,10 +1,9 @@
-"""`init` and `deinit`: what gitmem changes in a repository, written down so that it can be undone."""
+"""`init` and `deinit`: what gitmem changes in a repository, written down to be undone."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -28,7 +27,7 @@ _PATTERNS = {"MEMORY.md": "/MEMORY.md", "memory": "/memory/"}
 
 @dataclass(slots=True)
 class Initialised:
-    """What `init` did here: settings it added, lines it added to files, the paths it mirrors to, where HEAD was."""
+    """What `init` did: settings and lines it added, paths it mirrors to, the branch it ran on."""
 
     mirrored: list[str] = field(default_factory=list)
     config: list[tuple[str, str]] = field(default_factory=list)
@@ -115,7 +114,7 @@ def deinitialise(git: Git, folder: Path) -> list[str]:
 
 
 def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
-    """Let notes follow amended and rebased commits; added, never in place of somebody's own value."""
+    """Let notes follow amended and rebased commits: added, never in place of another value."""
     key, value = REWRITE
     if value in git.config().get(key.lower(), ()):
         return []
@@ -137,7 +136,7 @@ def _set_trunk(git: Git, record: Initialised, trunk: str, keep: Keep) -> list[st
 
 
 def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
-    """List the mirror in .git/info/exclude; a path tracked on any ref would be overwritten by a checkout."""
+    """List the mirror in .git/info/exclude, but no path that a checkout would overwrite."""
     said = []
     free = [path for path in PATHS if path in record.mirrored or not git.tracked(path)]
     said += [
@@ -160,9 +159,10 @@ def _track(git: Git, record: Initialised, keep: Keep) -> list[str]:
             said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:])}")
     assert git.layout.workdir is not None
     ignore = git.layout.workdir / ".prettierignore"
-    if ignore.is_file() and not ignore.is_symlink():
-        if added := _add_lines(ignore, [_PATTERNS[path] for path in PATHS], record, keep):
-            said.append(f".prettierignore: added {' '.join(added)}")
+    formatted = ignore.is_file() and not ignore.is_symlink()
+    patterns = [_PATTERNS[path] for path in PATHS]
+    if formatted and (added := _add_lines(ignore, patterns, record, keep)):
+        said.append(f".prettierignore: added {' '.join(added)}")
     if not record.track:
         record.config.append(("gitmem.track", "true"))
         keep()
@@ -206,6 +206,8 @@ def _remove_lines(path: Path, lines: Iterable[str]) -> bool:
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

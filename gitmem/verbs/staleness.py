@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from gitmem.errors import GitFailed
 from gitmem.journal import objects
@@ -69,7 +70,7 @@ class Staleness:
                 if path not in seen:
                     seen[path] = self._id(commit or "", path)
                 now = seen[path]
-                if now is not None and now not in ids.split(" "):
+                if now is not None and now != ids and not _names(ids, now):
                     change = FileChange(path, "gone" if now == self._absent else "changed")
                     changes.setdefault(memory.id, []).append(change)
         return changes
@@ -84,6 +85,8 @@ class Staleness:
 
     def _id(self, commit: str, path: str) -> str | None:
         """Return the blob id at a path, zeros if there is none; None if that cannot be told."""
+        if not inside(path):  # a stranger's
+            return None
         try:
             entry = self._trees.entry(commit, path)
         except (
@@ -118,14 +121,13 @@ class Staleness:
         workdir = self._git.layout.workdir
         if workdir is None:
             return None
-        top, folder = os.path.realpath(workdir), os.path.dirname(path)
-        file = os.path.join(top, path)
+        file = os.path.join(workdir, path)
         try:
-            if os.path.realpath(os.path.join(top, folder)) != os.path.join(top, folder).rstrip("/"):
-                return None  # it leads through a symbolic link, out of the repository perhaps
             found = os.lstat(file)
             if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
                 return None
+            if os.path.realpath(file) != os.path.join(os.path.realpath(workdir), path):
+                return None  # it leads through a symbolic link, out of the repository perhaps
             with open(file, "rb") as content:
                 return objects.object_id("blob", content.read(), self._git.layout.object_format)
         except (FileNotFoundError, NotADirectoryError):
@@ -220,10 +222,12 @@ def inside(path: str) -> bool:
     return len(path) <= LONGEST and path.isprintable() and not never & {p.casefold() for p in parts}
 
 
-def _recorded(memory: Memory) -> Iterator[tuple[str, str]]:
-    """Yield the paths of a memory and their ids, without what a stranger may have put there."""
-    if memory.journal is JournalName.USER:  # it may speak of another repository
-        return
-    for path, ids in list(memory.paths.items())[:MOST]:
-        if isinstance(ids, str) and inside(path):
-            yield path, ids
+def _recorded(memory: Memory) -> Iterable[tuple[str, object]]:
+    """Return the paths of a memory and their ids, which a stranger may have made anything."""
+    if not memory.paths or memory.journal is JournalName.USER:  # which is of other repositories
+        return ()
+    return islice(memory.paths.items(), MOST)
+
+
+def _names(ids: object, oid: str) -> bool:
+    return not isinstance(ids, str) or oid in ids.split(" ")

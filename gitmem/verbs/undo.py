@@ -42,9 +42,8 @@ def last_of_ones_own(events: Iterable[Event]) -> Event:
     for event in events:
         if event.undoes:
             undone.add(event.undoes)
-        elif event.understood and event.id not in undone:
-            if event.op == "revise" or event.op in _OPPOSITE:
-                return event
+        elif event.id not in undone and event.op in ("revise", *_OPPOSITE) and event.understood:
+            return event
     raise NotFound("there is nothing of yours to undo", "'gitmem log' shows who wrote what")
 
 
@@ -55,7 +54,7 @@ def take_back(event: Event, memory: Memory, life: Sequence[Event]) -> Draft:
         kept = ("tag", "rel", "target")
         fields |= {key: event.fields[key] for key in kept if key in event.fields}
         return Draft(_OPPOSITE[event.op], memory, fields)
-    before = fold_memory([other for other in life if other.id != event.id])
+    before = fold_memory(life, visible={other.id for other in life} - {event.id})
     if before is None:
         raise NotFound(f"the memory of '{event.id[:8]}' is not here")
     if "text" in event.fields or "data" in event.fields:

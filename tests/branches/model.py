@@ -20,7 +20,7 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 _MADE = re.compile(
     r"commit( \(.*\))?: |cherry-pick: |revert: |am: "
-    r"|(merge|pull)\b.*: Merge made by|rebase \(finish\)"
+    r"|(merge|pull)\b.*: Merge made by"
 )
 _PICKED = re.compile(r"rebase \((pick|squash|fixup|reword|edit|continue)\): ")
 _MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)")
@@ -45,17 +45,30 @@ class Truth(Facts):
     # -- own commits --------------------------------------------------------------------------
 
     @cached_property
-    def _picked(self) -> set[str]:
-        return {entry.new for entry in self.reflog("HEAD") if _PICKED.match(entry.message)}
+    def _picked(self) -> dict[str, set[str]]:
+        """Return {tip: the commits that a rebase made before it finished there}."""
+        finished: dict[str, set[str]] = {}
+        seen: set[str] = set()
+        picks: set[str] = set()
+        for entry in self.reflog("HEAD"):
+            if entry.message.startswith("rebase (start)"):
+                picks = set()
+            elif entry.message.startswith("rebase (finish)"):
+                finished.setdefault(entry.new, set()).update(picks)
+            elif _PICKED.match(entry.message) and entry.new not in seen:
+                picks.add(entry.new)
+            seen |= {entry.old, entry.new}
+        return finished
 
     def made_on(self, branch: str) -> set[str]:
         """Return the commits that the reflog of an existing branch says were made on it."""
-        entries = [e for e in self.reflog(f"refs/heads/{branch}") if _MADE.match(e.message)]
-        return {
-            entry.new
-            for entry in entries
-            if "rebase (finish)" not in entry.message or entry.new in self._picked
-        }
+        made: set[str] = set()
+        for entry in self.reflog(f"refs/heads/{branch}"):
+            if entry.message.startswith("rebase (finish)"):
+                made |= self._picked.get(entry.new, set())
+            elif _MADE.match(entry.message):
+                made.add(entry.new)
+        return made
 
     def made_once(self, gone: Gone) -> set[str]:
         """Return the commits made on a branch that is gone."""
@@ -84,9 +97,7 @@ class Truth(Facts):
                 made[renamed[2]] = made.pop(renamed[1], [])
                 left[renamed[2]] = left.pop(renamed[1], [])
                 here = renamed[2]
-            elif _PICKED.match(entry.message) or (
-                _MADE.match(entry.message) and "rebase (finish)" not in entry.message
-            ):
+            elif _PICKED.match(entry.message) or _MADE.match(entry.message):
                 made.setdefault(here, []).append(entry)
         return made, left
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -363,6 +364,8 @@ def attempt(
         player.compare()
     except Disagreement as found:
         return str(found), player.log
+    except Exception:  # whatever the library raises is to be shrunk, too
+        return traceback.format_exc(limit=-6), player.log
     finally:
         player.close()
     return "", player.log

@@ -16,7 +16,6 @@ from gitmem.journal.codec import (
     OPS,
     UNDO,
     BrokenLine,
-    Event,
     decode,
     encode,
     event_id,
@@ -368,13 +367,6 @@ def test_an_undo_names_a_whole_event_id() -> None:
     assert undoes(UNDO + ID) == ID
     for words in ("undo the migration first", "undo ", f"undo {ID} please", "redo " + ID, ""):
         assert undoes(words) is None
-
-
-def test_an_event_is_immutable() -> None:
-    event: Any = encode(fields())
-    with pytest.raises(AttributeError):
-        event.id = "x"
-    assert isinstance(event, Event)
 
 
 # -- names that are not UTF-8 -------------------------------------------------------------------

@@ -1,22 +1,17 @@
-"""The fold: its laws, a model of it written naively from the format, and stock git merging it."""
+"""The fold: its laws, a naive model that it must equal, and the format sentence by sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.journal.codec import UNDO, Event, decode
-from gitmem.journal.fold import FIELDS, NEVER, fold, fold_memory
-from gitmem.journal.git import Backend, open_repository
-from gitmem.journal.journals import Journal
+from gitmem.journal.fold import NEVER, fold, fold_memory
 from gitmem.model import JournalName, Link, Memory, Scope
-from tests.journal.histories import UNKNOWN, heads, histories, lines, read, remember, write
-from tests.support import git
+from tests.journal.fold_model import Model, agree
+from tests.journal.histories import UNKNOWN, histories, lines, read, remember, write
 
 # -- laws ---------------------------------------------------------------------------------------
 
@@ -52,140 +47,6 @@ def test_sorting_and_dropping_doubles_does_no_harm(events: list[Event]) -> None:
 
 
 # -- the model ----------------------------------------------------------------------------------
-
-Sides = set[tuple[str, str, str]]
-
-
-class Model:
-    """What `format.md` says of one memory, with sets and loops, and no thought of speed."""
-
-    def __init__(self, events: Iterable[Event], visible: set[str]) -> None:
-        self.all = {event.id: event for event in events}
-        self.root = next((e for e in self.all.values() if e.op == "remember"), None)
-        self.seen = [e for e in self._in_order() if e.id in visible and e.understood]
-        known = [e for e in self.all.values() if e.understood]
-        self.gone = (
-            self.root is None
-            or any(event.op == "purge" for event in known)
-            or all(event.op == "forget" for event in self.seen)
-        )
-        if self.root and self.root not in self.seen:
-            self.seen.insert(0, self.root)
-        self.heads = {event.id for event in self._maximal(known)}
-
-    def _ancestors(self, event: Event) -> set[str]:
-        found: set[str] = set()
-        front = [event]
-        while front:
-            one = front.pop()
-            bases = (
-                set() if one is self.root else {*one.base, *([self.root.id] if self.root else ())}
-            )
-            for base in (bases & set(self.all)) - found:
-                found.add(base)
-                front.append(self.all[base])
-        return found
-
-    def _in_order(self) -> list[Event]:
-        order: list[Event] = []
-        rest = list(self.all.values())
-        while rest:
-            done = {event.id for event in order}
-            ready = [event for event in rest if self._ancestors(event) <= done]
-            order.append(min(ready, key=lambda event: (event.at, event.id)))
-            rest.remove(order[-1])
-        return order
-
-    def _maximal(self, events: list[Event]) -> list[Event]:
-        return [e for e in events if not any(e.id in self._ancestors(other) for other in events)]
-
-    def _concurrent(self, one: Event, other: Event) -> bool:
-        return one.id not in self._ancestors(other) and other.id not in self._ancestors(one)
-
-    def setters(self, field: str) -> list[tuple[Event, Any]]:
-        keys = ("text", "data") if field == "content" else (field,)
-        found = []
-        for event in self.seen:
-            values = [event.fields[key] for key in keys if key in event.fields]
-            if event.op in ("remember", "revise") and values:
-                found.append((event, values[0]))
-        return found
-
-    def value(self, field: str) -> Any:
-        values = [value for _, value in self.setters(field)]
-        return values[-1] if values else None
-
-    def contested(self) -> Sides:
-        sides: Sides = set()
-        for field in FIELDS:
-            values = {event.id: value for event, value in self.setters(field)}
-            last = self._maximal([event for event, _ in self.setters(field)])
-            if len({repr(values[event.id]) for event in last}) > 1:
-                sides |= {(field, event.id, repr(values[event.id])) for event in last}
-        return sides | {("forgotten", event.id, "None") for event in self._beside()[1]}
-
-    def forgotten(self) -> bool:
-        return self._beside()[0]
-
-    def _beside(self) -> tuple[bool, list[Event]]:
-        switches = [event for event in self.seen if event.op in ("forget", "restore")]
-        if not switches or switches[-1].op == "restore":
-            return False, []
-        revisions = [event for event in self.seen if event.op == "revise"]
-        forgets = [event for event in self._maximal(switches) if event.op == "forget"]
-        for event in forgets:
-            if not any(self._concurrent(event, revision) for revision in revisions):
-                return True, []  # its writer knew all that was said
-        open_ = [e for e in forgets if not any(e.id in self._ancestors(r) for r in revisions)]
-        return False, open_
-
-    def tags(self) -> set[str]:
-        tags = set(self.seen[0].fields.get("tags", ()))
-        for event in self.seen:
-            if event.op == "tag":
-                tags.add(event.fields["tag"])
-            if event.op == "untag":
-                tags.discard(event.fields["tag"])
-        return tags
-
-    def links(self) -> set[Link]:
-        links: dict[str, Link] = {}
-        for event in self.seen:
-            if event.op == "link":
-                to = event.fields["target"]
-                links[to] = Link(event.fields["rel"], to, event.reason)
-            if event.op == "unlink":
-                links.pop(event.fields["target"], None)
-        return set(links.values())
-
-    def notes(self) -> list[str]:
-        undone = {e.reason.removeprefix(UNDO) for e in self.seen if e.reason.startswith(UNDO)}
-        return [
-            event.reason
-            for event in self.seen
-            if event.op == "revise" and event.reason and event.id not in undone
-            if not event.reason.startswith(UNDO) or len(event.reason) < 64
-        ]
-
-
-def agree(memory: Memory | None, model: Model) -> None:
-    if model.gone:
-        assert memory is None
-        return
-    assert memory is not None
-    content = memory.data if memory.data is not None else memory.text
-    assert repr(content) == repr(model.value("content"))
-    assert memory.kind == (model.value("kind") or "note")
-    assert memory.importance.value == (model.value("importance") or "normal")
-    assert (memory.expires or NEVER) == (model.value("expires") or NEVER)
-    assert set(memory.tags) == model.tags() and len(memory.tags) == len(model.tags())
-    assert set(memory.links) == model.links() and len(memory.links) == len(model.links())
-    assert [note.text for note in memory.notes] == model.notes()
-    assert memory.forgotten == model.forgotten()
-    assert set(memory.heads) == model.heads
-    sides = {(side.field, side.event, repr(side.value)) for side in memory.contested}
-    assert sides == model.contested() and len(sides) == len(memory.contested)
-    assert memory.updated == max(event.at for event in model.seen)
 
 
 @settings(max_examples=300)
@@ -383,6 +244,15 @@ def test_tags_and_links_count_one_by_one() -> None:
     assert memory.contested == ()
 
 
+def test_a_link_taken_back_by_undo_has_its_comment_again() -> None:
+    edge = {"rel": "relates", "target": "src/app.py"}
+    link = about(1, "link", ROOT, reason="there", **edge)
+    gone = about(2, "unlink", link, **edge)
+    back = about(3, "link", gone, reason=UNDO + gone.id, **edge)
+    assert folded(link, gone, back).links == (Link("relates", "src/app.py", "there"),)
+    assert folded(back).links == (Link("relates", "src/app.py", ""),)
+
+
 def test_a_tag_taken_off_and_put_on_again() -> None:
     off = about(1, "untag", ROOT, tag="db")
     assert folded(off).tags == ()
@@ -506,72 +376,3 @@ def test_a_thousand_revisions_in_a_chain_and_in_a_fan() -> None:
     assert (memory.text, memory.heads, memory.contested) == ("1000", (chain[-1].id,), ())
     fan = [about(at, "revise", ROOT, text=str(at)) for at in range(1, 1001)]
     assert len(folded(*fan).contested) == len(folded(*fan).heads) == 1000
-
-
-# -- stock git ----------------------------------------------------------------------------------
-
-REF = "gitmem/shared"
-
-
-@pytest.fixture(params=["program", "libgit2"])
-def backend(request: pytest.FixtureRequest) -> Backend:
-    value: Backend = request.param
-    return value
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_stock_git_merges_two_clones(
-    repo: Path, tmp_path: Path, backend: Backend, seed: int
-) -> None:
-    """Both write to the same anchors and to others; somebody who never heard of gitmem merges."""
-    events = _two_sides(seed)
-    paths = [repo, tmp_path / "clone"]
-    git(repo, "clone", "-q", str(repo), str(paths[1]))
-    anchors = [git(repo, "rev-parse", name) for name in ("HEAD", "HEAD^{tree}", "HEAD:README.md")]
-    shared, *halves = events
-    with_both = [(paths[0], shared), (paths[1], shared), *zip(paths, halves, strict=True)]
-    for path, part in with_both:
-        port = open_repository(path, backend)
-        journal = Journal(JournalName.SHARED, port)
-        for index, event in enumerate(part):
-            journal.append({anchors[index % 3]: [event.line]}, "x", "Ada <a@b>", 1_700_000_000)
-        port.close()
-    for here, there in (paths, reversed(paths)):
-        git(here, "fetch", "-q", str(there), f"refs/notes/{REF}:refs/notes/theirs")
-        git(here, "notes", "--ref", REF, "merge", "-q", "-s", "cat_sort_uniq", "theirs")
-    union = {event.line for part in events for event in part}
-    for path in paths:
-        port = open_repository(path, backend)
-        notes = Journal(JournalName.SHARED, port).notes
-        tip = notes.tip()
-        assert tip is not None
-        stand = list(notes.read(tip))
-        assert {line for _, line in stand} == union
-        assert len(stand) == len(set(stand)), "no line stands twice on one anchor"
-        assert fold(read(line for _, line in stand)) == fold(read(union))
-        port.close()
-        for anchor in anchors:
-            note = git(path, "notes", "--ref", REF, "show", anchor).split("\n")
-            times = [decode(line.encode()).at for line in note]
-            assert times == sorted(times), "a merged note is in time order"
-        git(path, "fsck", "--strict")
-
-
-def _two_sides(seed: int) -> tuple[list[Event], list[Event], list[Event]]:
-    """Return what both had, and what each wrote without the other: forgets beside revisions."""
-    roots = [remember(n, f"memory {n} of {seed}\u2028é") for n in range(6)]
-    mine, yours = [], []
-    for n, root in enumerate(roots):
-        for who, side in enumerate((mine, yours)):
-            at = 100 + 10 * n + who + seed
-            base = heads([root, *(event for event in side if event.memory == root.id)])
-            op, fields = [
-                ("revise", {"text": f"{who}"}),
-                ("forget", {}),
-                ("tag", {"tag": f"t{who}"}),
-                ("revise", {"reason": f"note {who}"}),
-            ][(n + who * seed) % 4]
-            side.append(write(at, op, memory=root.id, base=base, **fields))
-    yours.append(remember(500, "yours alone"))
-    mine.append(yours[1])  # a line that reached both by another way, on two anchors
-    return roots, mine, yours

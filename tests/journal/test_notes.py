@@ -161,7 +161,11 @@ def test_one_object_at_several_fan_outs_is_one_set_of_lines(port: Git, anchors: 
     assert content(port) == {anchor: sorted([*lines, b"new"]), other: [b"x", b"y"]}
     assert sorted(paths(port)) == sorted([fanned(anchor, 2), fanned(other, 2)])
     assert {(anchor, b"new"), (other, b"y")} == set(ref_of(port).added(old, done.new))
-    git(place(port), "fsck", "--strict")
+    here = place(port)
+    git(here, "fsck", "--strict")
+    git(here, "notes", "--ref", "theirs", "add", "-m", "a stranger's", anchor)
+    git(here, "notes", "--ref", STOCK, "merge", "-q", "-s", "cat_sort_uniq", "theirs")
+    assert content(port)[anchor] == sorted([*lines, b"new", b"a stranger's"])
 
 
 def test_an_empty_note_beside_another_entry_is_one_entry_afterwards(
@@ -217,18 +221,14 @@ def test_lines_end_at_the_newline_byte_alone(plain: Git) -> None:
     assert content(plain) == {anchor: sorted(lines)}
     plant(plain, {fanned(anchor, 2): b"\n\na\n\n\nb\r\n\n"})
     assert content(plain) == {anchor: [b"a", b"b\r"]}
+    plant(plain, {fanned(anchor, 0): b"a\nb"})  # without its last newline
+    append(plain, {anchor: [b"c"]})
+    assert content(plain) == {anchor: [b"a", b"b", b"c"]}
 
 
 @given(st.lists(st.binary(min_size=1).filter(lambda line: b"\n" not in line)))
 def test_split_takes_apart_what_join_put_together(lines: list[bytes]) -> None:
     assert split(join(lines)) == lines
-
-
-def test_a_note_without_its_last_newline(plain: Git) -> None:
-    anchor = "1" * 40
-    plant(plain, {fanned(anchor, 0): b"a\nb"})
-    append(plain, {anchor: [b"c"]})
-    assert content(plain) == {anchor: [b"a", b"b", b"c"]}
 
 
 # -- what came between two tips -----------------------------------------------------------------

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from gitmem.journal.git import Backend
+from gitmem.verbs import record
 
 BACKENDS: tuple[Backend, ...] = ("program", "libgit2")
 
@@ -29,9 +31,12 @@ class Writer:
         backend: Backend = "program",
         count: int = 0,
         private: bool = False,
+        pack_every: int = record.PACK_EVERY,
     ) -> None:
-        job = {"repo": str(repo), "name": name, "verb": verb, "backend": backend,
-               "count": count, "private": private}  # fmt: skip
+        job = {
+            "repo": str(repo), "name": name, "verb": verb, "backend": backend, "count": count,
+            "private": private, "pack_every": pack_every,
+        }  # fmt: skip
         self._heard = ""
         self._child = subprocess.Popen(
             [sys.executable, "-m", "tests.reliability.writer", json.dumps(job)],
@@ -92,7 +97,7 @@ class Writer:
         return [line.split(" ", 1) for line in said.split("\n")[:-1]]
 
 
-def race(repo: Path, writers: int, each: int, private: bool = False) -> list[str]:
+def race(repo: Path, writers: int, each: int, **job: Any) -> list[str]:
     """Let `writers` processes remember `each` texts at once, and return the ids they were given.
 
     Half of them go by the git program, as the command line does, half by libgit2, as servers do.
@@ -100,13 +105,7 @@ def race(repo: Path, writers: int, each: int, private: bool = False) -> list[str
     with ExitStack() as stack:
         racing = [
             stack.enter_context(
-                Writer(
-                    repo,
-                    f"writer {number}",
-                    backend=BACKENDS[number % 2],
-                    count=each,
-                    private=private,
-                )  # fmt: skip
+                Writer(repo, f"writer {number}", backend=BACKENDS[number % 2], count=each, **job)
             )
             for number in range(writers)
         ]

@@ -97,7 +97,9 @@ def _context(world: World, number: int) -> None:
 def _edit(world: World, number: int) -> None:
     path = world.repo / "MEMORY.md"
     text = path.read_text() if path.exists() else "<!-- gitmem:end -->"
-    path.write_text(text.replace("<!-- gitmem:end", f"- typed {next(world.count)}\n<!-- gitmem:end"))
+    path.write_text(
+        text.replace("<!-- gitmem:end", f"- typed {next(world.count)}\n<!-- gitmem:end")
+    )
 
 
 def _edit_many(world: World, number: int) -> None:

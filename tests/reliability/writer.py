@@ -13,6 +13,7 @@ from typing import Any
 
 import gitmem
 from gitmem import Gitmem, GitmemError
+from gitmem.verbs import record
 
 KINDS = ("decision", "fact", "lesson", "note")
 VERBS = {"remember": 8, "update": 4, "forget": 3, "start": 4, "end": 1}
@@ -60,6 +61,7 @@ def live(gm: Gitmem, job: dict[str, Any]) -> None:
 def main() -> None:
     """Do the job that the argument describes."""
     job: dict[str, Any] = json.loads(sys.argv[1])
+    record.PACK_EVERY = job["pack_every"]
     with gitmem.open(job["repo"], backend=job["backend"]) as gm:
         say("ready")
         sys.stdin.readline()

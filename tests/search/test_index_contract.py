@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gitmem.search.base import (
     Change,
     Document,
-    PlainIndex,
     Index,
     IndexMoved,
     IndexUnusable,
+    PlainIndex,
     Removed,
     Seen,
     catch_up,
