@@ -32,9 +32,9 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Gone:
-    """A branch that is no more: its name, and from when until when it had it, in seconds."""
+    """A branch that is no more: its names, and from when until when it had them, in seconds."""
 
-    name: str
+    names: set[str]
     since: int
     until: int
 
@@ -72,14 +72,16 @@ class Truth(Facts):
 
     def made_once(self, gone: Gone) -> set[str]:
         """Return the commits made on a branch that is gone."""
-        entries = self._replayed[0].get(gone.name, [])
-        return {entry.new for entry in entries if gone.since <= entry.time < gone.until}
+        return {entry.new for entry in self._of_once(self._replayed[0], gone)}
 
     def last_tip(self, gone: Gone) -> str | None:
         """Return where a branch that is gone stood when HEAD last left it."""
-        entries = self._replayed[1].get(gone.name, [])
-        found = [entry.old for entry in entries if gone.since <= entry.time < gone.until]
-        return found[-1] if found else None
+        left = self._of_once(self._replayed[1], gone)
+        return max(left, key=lambda entry: entry.time).old if left else None
+
+    def _of_once(self, replayed: dict[str, list[Entry]], gone: Gone) -> list[Entry]:
+        entries = [entry for name in sorted(gone.names) for entry in replayed.get(name, ())]
+        return [entry for entry in entries if gone.since <= entry.time < gone.until]
 
     @cached_property
     def _replayed(self) -> tuple[dict[str, list[Entry]], dict[str, list[Entry]]]:
@@ -94,8 +96,9 @@ class Truth(Facts):
                 left.setdefault(move[1], []).append(entry)
                 here = move[2]
             elif renamed := _RENAMED.match(entry.message):
-                made[renamed[2]] = made.pop(renamed[1], [])
-                left[renamed[2]] = left.pop(renamed[1], [])
+                # An older branch of the first name may be meant: what it made stays there, too.
+                made[renamed[2]] = list(made.get(renamed[1], ()))
+                left[renamed[2]] = list(left.get(renamed[1], ()))
                 here = renamed[2]
             elif _PICKED.match(entry.message) or _MADE.match(entry.message):
                 made.setdefault(here, []).append(entry)
@@ -127,9 +130,18 @@ class Truth(Facts):
                     until = min(until, *times)
                 elif max(times) <= said[0].seconds:
                     since = max(since, *times)
-        if name in self.branches:
-            until = min(until, self.reflog(f"refs/heads/{name}")[0].time)
-        return Gone(name, since, until)
+        names = self._later_names(name)
+        for other in names & self.branches.keys():
+            until = min(until, self.reflog(f"refs/heads/{other}")[0].time)
+        return Gone(names, since, until)
+
+    def _later_names(self, name: str) -> set[str]:
+        """Return a branch name and what branches of that name became."""
+        names = {name}
+        for entry in self.reflog("HEAD"):
+            if (renamed := _RENAMED.match(entry.message)) and renamed[1] in names:
+                names.add(renamed[2])
+        return names
 
     def own(self, line: str | None, commit: str) -> bool:
         branch = self.branch_of(line)
