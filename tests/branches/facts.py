@@ -84,7 +84,9 @@ class Git:
     def merged(self, ours: str, theirs: str) -> str:
         """Return the tree of a merge; empty where it cannot be made without a hand."""
         if (ours, theirs) not in self._merges:
-            code, out = self.ask("merge-tree", "--write-tree", ours, theirs)
+            # Path by path: a rename on the other side is not followed.
+            tree = ("-c", "merge.renames=false", "merge-tree", "--write-tree", ours, theirs)
+            code, out = self.ask(*tree)
             self._merges[ours, theirs] = out.split("\n")[0] if code == 0 else ""
         return self._merges[ours, theirs]
 

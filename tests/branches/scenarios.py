@@ -7,7 +7,8 @@ A case is a heading, a sentence for people, and steps:
     ## A merge commit
     `f` is merged with a merge commit.
         fork f              git switch -c f
-        commit c1           a line in c1.txt; 'commit c1 x.txt': in x.txt
+        commit c1           a line more in c1.txt; 'commit c1 x.txt': in x.txt
+        change c1 x.txt 9   another line 9 in x.txt
         remember P
         > main misses P
         on main             git switch main
@@ -158,6 +159,7 @@ _WORDS: dict[str, Callable[..., object]] = {
     "fork": _fork,
     "on": _on,
     "commit": World.commit,
+    "change": World.change,
     "squash": _squash,
     "rebase": _rebase,
     "begin": _begin,

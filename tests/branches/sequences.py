@@ -202,7 +202,7 @@ class Player:
             return ""
         if x % 2:
             self._files += 1
-            (self.world.here / f"n{self._files}.txt").write_text("amended\n")
+            (self.world.here / f"n{self._files}.txt").write_text(f"amended {self._files}\n")
             self.world.git("add", "-A")
         return self._try("commit", "-q", "--amend", "-m", f"amended {x % 100}")
 
