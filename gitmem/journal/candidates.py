@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
+from gitmem.journal.groups import Group
 from gitmem.journal.history import History
 from gitmem.journal.home import Carried
-from gitmem.journal.scene import Group, Scene
+from gitmem.journal.scene import Scene
 from gitmem.journal.visibility import EMPTY_TREES, Fact
 
 
@@ -49,7 +50,9 @@ class Candidates:
         self._scene.on_trunk(commits)  # one question for all lines
         pairs = zip(self._groups, self._asked, strict=True)
         self._chosen = [
-            self._scene.owns(group, each) if (each := asked.intersection(commits)) else set()
+            self._scene.own(each, group.mask, group.made)
+            if (each := asked.intersection(commits))
+            else set()
             for group, asked in pairs
         ]
         return set().union(*self._chosen)

@@ -41,6 +41,7 @@ class Node:
     """A commit in a graph: `inside` is False where it only bounds what was asked for."""
 
     oid: str
+    time: int
     parents: tuple[str, ...]
     inside: bool
 
@@ -136,10 +137,14 @@ class History:
 
     def graph(self, tips: Iterable[str], hidden: Iterable[str]) -> list[Node]:
         """Return what `tips` reach and `hidden` do not, children first, and what bounds it."""
-        options = ("--topo-order", "--parents", "--boundary", "--ignore-missing", "--stdin")
+        options = ("--topo-order", "--parents", "--timestamp", "--boundary")
         asked = [*tips, *(f"^{oid}" for oid in hidden)]
-        rows = (line.split(" ") for line in self._lines("rev-list", *options, asked=asked))
-        return [Node(oid.lstrip("-"), tuple(up), not oid.startswith("-")) for oid, *up in rows]
+        lines = self._lines("rev-list", *options, "--ignore-missing", "--stdin", asked=asked)
+        rows = (line.split(" ") for line in lines)
+        return [
+            Node(oid.lstrip("-"), int(time), tuple(parents), not oid.startswith("-"))
+            for time, oid, *parents in rows
+        ]
 
     def stamps(self, oids: Collection[str]) -> dict[str, Stamp]:
         """Return tree, time and parents of the commits that are here."""

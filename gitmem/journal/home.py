@@ -6,12 +6,13 @@ reset away. See ``docs/branches.md``, "Home".
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 
-from gitmem.journal.history import History, Stamp
-from gitmem.journal.scene import Group, Scene, seconds
+from gitmem.journal.groups import Group, seconds
+from gitmem.journal.history import History
+from gitmem.journal.scene import Scene
 from gitmem.journal.visibility import EMPTY_TREES, Fact
 
 Found = dict[str, set[str]]
@@ -48,8 +49,11 @@ class Carried:
         return self.anchors(fact.id).union(() if fact.pending else fact.anchors)
 
 
-def home(scene: Scene, history: History, groups: Sequence[Group], carried: Carried) -> Found:
-    """Return what the tips of branches should show and do not."""
+def home(scene: Scene, groups: Sequence[Group], carried: Carried, settled: set[str]) -> Found:
+    """Return what the tips of branches should show and do not.
+
+    `settled` remembers what was found in order: what a commit shows it shows for ever.
+    """
     found: Found = defaultdict(set)
     for group in groups:
         if group.line is None and group.branch in (None, scene.trunk):
@@ -57,9 +61,13 @@ def home(scene: Scene, history: History, groups: Sequence[Group], carried: Carri
         # A branch that is gone counts with the tip it was left at: what somebody would have
         # carried by looking in time must not depend on whether anybody did.
         for tip in dict.fromkeys((*group.tips, *group.last)):
-            waiting = _waiting(scene, group.facts, tip, carried)
-            if waiting:
-                for commit, id in _placed(scene, history, group, tip, waiting):
+            seen_at = {fact.id: carried.seen_at(fact) for fact in group.facts}
+            key = _key(tip, seen_at)
+            waiting = _waiting(scene, group.facts, tip, seen_at) if key not in settled else []
+            if not waiting:
+                settled.add(key)
+            else:
+                for commit, id in _placed(scene, group, tip, waiting):
                     found[commit].add(id)
     return found
 
@@ -92,51 +100,34 @@ def rewritten_trunk(
     return found
 
 
-def _waiting(scene: Scene, facts: Iterable[Fact], tip: str, carried: Carried) -> list[Fact]:
+def _waiting(
+    scene: Scene, facts: Iterable[Fact], tip: str, seen_at: Mapping[str, set[str]]
+) -> list[Fact]:
     """Return the events that `tip` does not show by rules 3 and 4."""
-    seen_at = {fact.id: carried.seen_at(fact) for fact in facts}
     reached = scene.reached(tip, set().union(*seen_at.values())) | EMPTY_TREES
     return [fact for fact in facts if not reached.intersection(seen_at[fact.id])]
 
 
+def _key(tip: str, seen_at: Mapping[str, set[str]]) -> str:
+    parts = [tip, *(f"{id}:{sorted(anchors)}" for id, anchors in sorted(seen_at.items()))]
+    return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+
 def _placed(
-    scene: Scene, history: History, group: Group, tip: str, waiting: Sequence[Fact]
+    scene: Scene, group: Group, tip: str, waiting: Sequence[Fact]
 ) -> Iterator[tuple[str, str]]:
     """Yield (commit, id): the oldest own commit that is neither its anchor nor an ancestor."""
-    own = scene.own_below(group, tip)
+    own = scene.own_below(tip, group.mask, group.made)
     if not own:
         return
-    order = oldest_first(history.stamps(own))
+    order = scene.oldest_first(own)
     anchors = {anchor for fact in waiting for anchor in fact.anchors}
-    known = history.known(anchors - EMPTY_TREES)
-    after = {anchor: history.unreached(own, [anchor]) for anchor in known}
-    after |= {anchor: set(own) for anchor in anchors & EMPTY_TREES}
+    after = {anchor: scene.not_below(own, anchor) for anchor in anchors - EMPTY_TREES}
+    after |= dict.fromkeys(anchors & EMPTY_TREES, own)
     off_trunk = {oid for oid in own if scene.off_trunk(oid)}
     for fact in waiting:
-        here = [after[anchor] for anchor in fact.anchors if anchor in after]
+        here = [fit for anchor in fact.anchors if (fit := after[anchor]) is not None]
         fit = set().union(*here) if here else off_trunk
         commit = next((oid for oid in order if oid in fit), None)
         if commit is not None:
             yield commit, fact.id
-
-
-def oldest_first(stamps: Mapping[str, Stamp]) -> list[str]:
-    """Return commits, parents before children, otherwise by time and id."""
-    below: dict[str, list[str]] = defaultdict(list)
-    missing: dict[str, int] = {}
-    for oid, stamp in stamps.items():
-        inside: Collection[str] = {parent for parent in stamp.parents if parent in stamps}
-        missing[oid] = len(inside)
-        for parent in inside:
-            below[parent].append(oid)
-    ready = [(stamps[oid].time, oid) for oid, count in missing.items() if not count]
-    heapq.heapify(ready)
-    order = []
-    while ready:
-        _, oid = heapq.heappop(ready)
-        order.append(oid)
-        for child in below[oid]:
-            missing[child] -= 1
-            if not missing[child]:
-                heapq.heappush(ready, (stamps[child].time, child))
-    return order

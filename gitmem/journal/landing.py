@@ -12,27 +12,34 @@ import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from gitmem.journal.ancestry import Ancestry
 from gitmem.journal.candidates import Candidates
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
+from gitmem.journal.groups import Group, Grouping
 from gitmem.journal.history import History
-from gitmem.journal.home import Carried, Found, home, oldest_first, rewritten_trunk
+from gitmem.journal.home import Carried, Found, home, rewritten_trunk
 from gitmem.journal.lines import Lines
 from gitmem.journal.reflogs import Reflogs
-from gitmem.journal.scene import Scene
+from gitmem.journal.scene import Scene, oldest_first
 from gitmem.journal.squash import SCHEMA, Landed, Squashes
 from gitmem.journal.visibility import Fact
 
 _FILE = "landing.1.sqlite"
-_BELOW = """
+_SCHEMA = (
+    SCHEMA
+    + """
+CREATE TABLE IF NOT EXISTS settled (key TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS below (at TEXT, key TEXT, commits TEXT, PRIMARY KEY (at, key));
 """
+)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -95,9 +102,10 @@ class Landing:
         if not facts:
             return Carries(())
         end = time.monotonic() + budget_seconds if budget_seconds is not None else None
-        scene = Scene(self._history, self._lines, Reflogs(self._history), self._ancestry)
-        groups, carried = scene.groups(facts), Carried(facts)
-        found = home(scene, self._history, groups, carried)
+        scene = Scene(self._history, self._lines, self._ancestry)
+        grouping = Grouping(scene, self._lines, Reflogs(self._history))
+        groups, carried = grouping.groups(facts), Carried(facts)
+        found = self._home(scene, groups, carried)
         _merge(found, rewritten_trunk(scene, self._history, groups, carried))
         virtual = [_virtual(commit, ids) for commit, ids in found.items()]
         for carry in virtual:
@@ -107,6 +115,17 @@ class Landing:
         _merge(found, self._named(candidates, carried, landed))
         carries = sorted(self._carry(scene, commit, ids) for commit, ids in found.items() if ids)
         return Carries(tuple(carries), landed.complete, landed.skipped)
+
+    def _home(self, scene: Scene, groups: Sequence[Group], carried: Carried) -> Found:
+        def look(db: sqlite3.Connection) -> Found:
+            known = {key for (key,) in db.execute("SELECT key FROM settled")}
+            settled = set(known)
+            found = home(scene, groups, carried, settled)
+            fresh = ((key,) for key in settled - known)
+            db.executemany("INSERT OR IGNORE INTO settled VALUES (?)", fresh)
+            return found
+
+        return self._with_index(look)
 
     # -- landed -------------------------------------------------------------------------------
 
@@ -122,7 +141,11 @@ class Landing:
         def out_of_time() -> bool:
             return end is not None and time.monotonic() > end
 
-        return self._stored(lambda squashes: squashes.find(head, chosen, out_of_time))
+        def look(db: sqlite3.Connection) -> Landed:
+            self._squashes = self._squashes or Squashes(db, self._history)
+            return self._squashes.find(head, chosen, out_of_time)
+
+        return self._with_index(look)
 
     def _named(self, candidates: Candidates, carried: Carried, landed: Landed) -> Found:
         """Return what the landed commits show, and the commits they landed at do not."""
@@ -141,16 +164,18 @@ class Landing:
 
     def _below(self, at: str, tips: Sequence[str]) -> set[str]:
         """Return what `tips` reach and the commit they landed at does not."""
-        key = hashlib.sha256(" ".join(tips).encode()).hexdigest()
-        db = self._open()
-        row = db.execute("SELECT commits FROM below WHERE at=? AND key=?", (at, key)).fetchone()
-        if row is None:
+        key = at, hashlib.sha256(" ".join(tips).encode()).hexdigest()
+
+        def look(db: sqlite3.Connection) -> set[str]:
+            sql = "SELECT commits FROM below WHERE at=? AND key=?"
+            if row := db.execute(sql, key).fetchone():
+                return set(row[0].split())
             commits = {node.oid for node in self._history.graph(tips, [at]) if node.inside}
-            with suppress(sqlite3.Error), db:
-                db.execute("INSERT OR REPLACE INTO below VALUES (?,?,?)",
-                           (at, key, " ".join(sorted(commits))))  # fmt: skip
+            row = *key, " ".join(sorted(commits))
+            db.execute("INSERT OR REPLACE INTO below VALUES (?,?,?)", row)
             return commits
-        return set(row[0].split())
+
+        return self._with_index(look)
 
     def _treeless(self) -> bool:
         """Whether trees were left out of this clone: nothing can be compared then."""
@@ -161,31 +186,25 @@ class Landing:
 
     # -- the index ----------------------------------------------------------------------------
 
-    def _stored(self, find: Callable[[Squashes], Landed]) -> Landed:
+    def _with_index(self, use: Callable[[sqlite3.Connection], T]) -> T:
+        """Use what is kept, and keep what is found out; without it, find everything out anew."""
         try:
-            return self._find(find)
-        except sqlite3.Error as error:  # once more without what was kept
+            return self._committed(use)
+        except sqlite3.Error as error:
             self.close()
             if self._path and not isinstance(error, sqlite3.OperationalError):
                 self._path.unlink(missing_ok=True)  # damaged, and not just locked or full
             self._path = None
-            return self._find(find)
+            return self._committed(use)
 
-    def _find(self, find: Callable[[Squashes], Landed]) -> Landed:
-        db = self._open()
-        if self._squashes is None:
-            self._squashes = Squashes(db, self._history)
-        landed = find(self._squashes)
-        db.commit()
-        return landed
-
-    def _open(self) -> sqlite3.Connection:
+    def _committed(self, use: Callable[[sqlite3.Connection], T]) -> T:
         if self._db is None:
-            db = sqlite3.connect(self._path or ":memory:", timeout=10)
-            db.execute("PRAGMA synchronous=OFF")  # derived: a crash costs a look
-            db.executescript(SCHEMA + _BELOW)
-            self._db = db
-        return self._db
+            self._db = sqlite3.connect(self._path or ":memory:", timeout=10)
+            self._db.execute("PRAGMA synchronous=OFF")  # derived: a crash costs a look
+            self._db.executescript(_SCHEMA)
+        result = use(self._db)
+        self._db.commit()
+        return result
 
     # -- carries ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -258,13 +258,14 @@ class Lines:
         others = [tip.commit for tip in self._history.tips() if self.name_of(tip) != name]
         return bool(self._history.unreached([commit], [*trunk, *others]))
 
-    def name_of(self, tip: Tip) -> str:
+    def name_of(self, tip: Tip, remotes: Sequence[str] | None = None) -> str:
         """Return the branch's name without its remote: a push takes nothing away from a branch."""
         if tip.local:
             return tip.ref.removeprefix(BRANCHES)
         short = tip.ref.removeprefix(REMOTES)
-        remotes = (remote for remote in self.remotes() if short.startswith(f"{remote}/"))
-        remote = max(remotes, key=len, default=short.partition("/")[0])
+        known = self.remotes() if remotes is None else remotes
+        fit = (remote for remote in known if short.startswith(f"{remote}/"))
+        remote = max(fit, key=len, default=short.partition("/")[0])
         return short.removeprefix(f"{remote}/")
 
     def _create(self, name: str) -> str | None:
