@@ -109,7 +109,7 @@ class FirstParents:
 
 
 class Chains:
-    """The index, in a database; whoever opened that commits."""
+    """The index, in a database; what is short whoever opened that commits."""
 
     def __init__(self, db: sqlite3.Connection, history: History) -> None:
         self._db = db
@@ -149,6 +149,7 @@ class Chains:
                 fork = (*met, None) if met else (None, None, bottom)
                 sql = "UPDATE chain SET parent=?, fork=?, bottom=? WHERE id=?"
                 self._db.execute(sql, (*fork, chain))
+                self._db.commit()  # others wait, and whoever is killed has not worked in vain
                 if met or bottom is None or out_of_time():
                     return
 

@@ -111,7 +111,7 @@ class Landing:
         for carry in virtual:
             carried.add(carry)
         candidates = Candidates(scene, self._history, [*facts, *virtual], groups, carried)
-        landed = self._landed(candidates, head or self._git.head().commit, end)
+        landed = self._landed(scene, candidates, head or self._git.head().commit, end)
         _merge(found, self._named(candidates, carried, landed))
         carries = sorted(self._carry(scene, commit, ids) for commit, ids in found.items() if ids)
         return Carries(tuple(carries), landed.complete, landed.skipped)
@@ -129,12 +129,14 @@ class Landing:
 
     # -- landed -------------------------------------------------------------------------------
 
-    def _landed(self, candidates: Candidates, head: str | None, end: float | None) -> Landed:
+    def _landed(
+        self, scene: Scene, candidates: Candidates, head: str | None, end: float | None
+    ) -> Landed:
         if head is None:
             return Landed({}, True, 0)
         asked = candidates.all()
         away = asked - self._ancestry.reaches(head, asked)
-        chosen = candidates.choose(self._history.known(away))
+        chosen = candidates.choose(scene.here(away))
         if not chosen or self._treeless():
             return Landed({}, True, len(chosen))
 

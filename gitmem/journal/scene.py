@@ -49,6 +49,11 @@ class Scene:
         asked = self.on_trunk(rest) if bits else self._history.known(set(commits) - found)
         return found | (asked - self._history.unreached(asked, [tip]) if asked else set())
 
+    def here(self, commits: Collection[str]) -> set[str]:
+        """Return which of `commits` are in this clone."""
+        walked = {oid for oid in commits if oid in self._nodes}
+        return walked | self._history.known(set(commits) - walked)
+
     def not_below(self, commits: Collection[str], anchor: str) -> set[str] | None:
         """Return which commits are neither `anchor` nor ancestors of it; None if it is not here."""
         off = {oid for oid in commits if oid in self._nodes}

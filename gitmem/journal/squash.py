@@ -94,7 +94,10 @@ class Squashes:
         self._db.commit()  # what was indexed stays indexed, whatever comes next
         if old:
             self._prepare(head, old)
-        return self._look(parents, sorted(met), out_of_time)
+        landed = self._look(parents, sorted(met), out_of_time)
+        for kept in (self._changes, self._bases, self._stamps):
+            kept.clear()
+        return landed
 
     def _look(self, parents: FirstParents, wanted: Iterable[str], out_of_time: OutOfTime) -> Landed:
         found: dict[str, str] = {}

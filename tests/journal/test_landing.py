@@ -809,3 +809,35 @@ def test_worktrees_see_their_own_branch(world: World) -> None:
     assert world.sees() == set()
     world.merge("f")
     assert world.sees() == {"P"}
+
+
+def test_two_lines_that_had_the_same_name_and_are_both_gone(world: World) -> None:
+    world.fork("f")
+    world.remember("P")
+    world.commit("c1")
+    world.remember("M")
+    world.switch("main")
+    world.delete("f")
+    world.commit("m1")
+    world.fork("f")
+    world.remember("Q")
+    world.commit("c2")
+    world.switch("main")
+    world.squash("f")
+    world.delete("f")
+    world.commit("m2")
+    assert world.sees() == {"Q"}
+
+
+def test_a_pushed_branch_that_follows_another_name_is_not_taken_for_it(world: World) -> None:
+    clone = world.clone("clone")
+    clone.fork("a/b")
+    clone.commit("c1")
+    clone.remember("M")
+    clone.git("push", "-q", "-u", "origin", "a/b")
+    other = world.clone("other")
+    other.pull_memories(clone)
+    other.git("checkout", "-q", "-b", "b", "--track", "origin/a/b")
+    other.git("reset", "-q", "--hard", "origin/main")
+    assert other.sees() == set()
+    assert other.sees("origin/a/b") == {"M"}
