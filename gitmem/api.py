@@ -18,7 +18,7 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, printable_name
 from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journals
-from gitmem.journal.sight import Sight
+from gitmem.journal.sight import HASTE, Sight
 from gitmem.model import ID_LENGTH, JournalName, Memory, Scope
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
@@ -122,12 +122,24 @@ class Gitmem:
 
     # -- setting up ---------------------------------------------------------------------------
 
-    def init(self, *, track: bool = False, trunk: str = "") -> list[str]:
+    def init(
+        self,
+        *,
+        track: bool = False,
+        trunk: str = "",
+        show_notes: bool = False,
+        hooks: bool = False,
+    ) -> list[str]:
         """Set the repository up and show its memories; returns a line for each change.
 
-        `trunk` is the branch that others fork from, where git does not say.
+        `trunk` is the branch that others fork from, where git does not say; `show_notes` lets
+        ``git log`` show memories beside commits; `hooks` lets git call gitmem as it moves HEAD.
         """
-        said = setup.initialise(self._git, self._folder, track, trunk)
+        said = setup.initialise(self._git, self._folder, track, trunk, show_notes)
+        if hooks:
+            from gitmem.verbs.hooks import install
+
+            said += install(self._git, self._folder)
         if trunk:
             self._sight.lines.set_trunk(trunk)
         self._fresh()
@@ -140,7 +152,10 @@ class Gitmem:
         """Undo what `init` changed; memories stay in git. Returns a line for each change."""
         self._fresh()
         removed = self._session.remove_mirror()
-        said = setup.deinitialise(self._git, self._folder)
+        from gitmem.verbs.hooks import remove
+
+        said = remove(self._git, self._folder)
+        said += setup.deinitialise(self._git, self._folder)
         return [f"{path}: removed" for path in removed] + said
 
     # -- writing ------------------------------------------------------------------------------
@@ -454,6 +469,11 @@ class Gitmem:
         return id[:needed]
 
     # -- the session --------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Do after a git command what the next verb would do first, in haste: for git's hooks."""
+        self._sight.budget = HASTE
+        self._session.settle(self._fresh)
 
     def sync_start(self, *, branch: str | None = None) -> Briefing:
         """Begin a session: take hand edits in, show what HEAD sees, brief the reader.

@@ -22,6 +22,9 @@ from gitmem.journal.visibility import Fact, Vantage, visible
 BUDGET = 2.0
 """Seconds that a reader looks for landings of branches; the rest is for the next."""
 
+HASTE = 0.25
+"""The same in a git hook, which somebody waits for who asked for something else."""
+
 
 class Sight:
     """Looks from anywhere in one repository."""
@@ -37,10 +40,12 @@ class Sight:
             git, history, self._ancestry, trunk=trunk, recorded=recorded, facts=facts
         )
         self._landing = Landing(git, history, self.lines, self._ancestry, folder)
+        self.budget = BUDGET
 
     def look(self, vantage: Vantage | None = None, then: bool = False) -> Look:
         """Look from a vantage (None: from HEAD); `then`: only what was known at its commit."""
-        return Look(vantage or self.lines.here(), self._ancestry, self._landing, self._tips(), then)
+        vantage = vantage or self.lines.here()
+        return Look(vantage, self._ancestry, self._landing, self._tips(), then, self.budget)
 
     def branches(self) -> list[str]:
         """Return the names of the local branches, as git has them."""
@@ -63,12 +68,19 @@ class Look:
     """
 
     def __init__(
-        self, vantage: Vantage, ancestry: Ancestry, landing: Landing, tips: str, then: bool
+        self,
+        vantage: Vantage,
+        ancestry: Ancestry,
+        landing: Landing,
+        tips: str,
+        then: bool,
+        budget: float,
     ) -> None:
         self.vantage = vantage
         self._ancestry = ancestry
         self._landing = landing
         self._then = then
+        self._budget = budget
         self.due: Sequence[Carry] = ()
         self.complete = True
         self.commit = vantage.commit
@@ -79,7 +91,7 @@ class Look:
         if self._then:
             facts = [_anchored(fact) for fact in facts]
             return self._visible(facts)
-        found = self._landing.carries(facts, BUDGET, self.vantage.commit)
+        found = self._landing.carries(facts, self._budget, self.vantage.commit)
         self.due, self.complete = found.carries, found.complete
         return self._visible([*facts, *map(_fact, self.due)])
 

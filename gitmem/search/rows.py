@@ -10,7 +10,7 @@ from typing import Any
 from gitmem.journal.codec import Event
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
 
-VERSION = 4
+VERSION = 5
 """Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
 NEWEST = "created DESC, id DESC"
 OLDEST = "created, id"
@@ -24,6 +24,7 @@ SCHEMA = (
     "CREATE INDEX events_memory ON events(memory)",
     "CREATE INDEX events_at ON events(at, id)",
     "CREATE INDEX events_unseen ON events(id) WHERE seen IS NULL",
+    "CREATE INDEX events_pending ON events(branch) WHERE pending",
     "CREATE TABLE carried(event TEXT, carry TEXT, PRIMARY KEY(event, carry)) WITHOUT ROWID",
     "CREATE TABLE touched(memory TEXT PRIMARY KEY, day TEXT, changed INT) WITHOUT ROWID",
     "CREATE INDEX touched_changed ON touched(changed)",

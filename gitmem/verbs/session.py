@@ -143,6 +143,14 @@ class Session:
         """Brief the reader, and keep the answer for as long as nothing changes."""
         before = self._stamp()
         self._settings = load_settings(self._git, self._environ)  # a server may be open for long
+        self.settle(fresh)
+        briefing = self._brief(self.held)
+        if before is not None and before == self._stamp():
+            self._keep(before, briefing)
+        return briefing
+
+    def settle(self, fresh: Callable[[], None]) -> None:
+        """Take in what changed, write what must be carried, and show what HEAD sees."""
         fresh()
         try:
             self._recorder.carry(self._catalog.due())
@@ -150,10 +158,6 @@ class Session:
             pass
         with self.around():
             pass
-        briefing = self._brief(self.held)
-        if before is not None and before == self._stamp():
-            self._keep(before, briefing)
-        return briefing
 
     def brief(self, catalog: Catalog, branch: str) -> Briefing:
         """Brief with what another catalog holds."""
