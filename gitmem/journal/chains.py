@@ -88,6 +88,13 @@ class FirstParents:
             rows = self._db.execute(sql, (path, segment.chain, low, segment.high, limit))
             yield from (Spot(number, pos) for (pos,) in rows)
 
+    def after(self, spot: Spot) -> Iterator[str]:
+        """Yield the commits after a spot, oldest first."""
+        sql = "SELECT oid FROM step WHERE chain=? AND pos>? AND pos<=? ORDER BY pos"
+        for _, segment, low in self._above(spot):
+            rows = self._db.execute(sql, (segment.chain, low, segment.high))
+            yield from (oid for (oid,) in rows)
+
     def merges_between(self, low: Spot, high: Spot) -> bool:
         """Whether one of the commits after `low`, up to and with `high`, is a merge."""
         sql = "SELECT 1 FROM step WHERE chain=? AND pos>? AND pos<=? AND parents>1 LIMIT 1"

@@ -841,3 +841,31 @@ def test_a_pushed_branch_that_follows_another_name_is_not_taken_for_it(world: Wo
     other.git("reset", "-q", "--hard", "origin/main")
     assert other.sees() == set()
     assert other.sees("origin/a/b") == {"M"}
+
+
+def test_what_was_looked_at_from_elsewhere_does_not_mislead(world: World, tmp_path: Path) -> None:
+    world.folder = tmp_path / "derived"
+    world.folder.mkdir()
+    world.fork("f")
+    world.commit("f1", "x.txt", "1\n2\n3\n4\n5\n")
+    world.fork("g")
+    world.commit("g1", "README.md", "changed\n")
+    world.git("revert", "--no-edit", "f")  # g takes back what f did
+    world.commit("g2")
+    world.remember("M")
+    world.git("checkout", "-q", "--orphan", "alone")
+    world.commit("root")
+    world.switch("f")
+    world.commit("f2")
+    assert world.sees() == set()  # looked for from the parent, and from a history of its own
+    world.switch("alone")
+    world.commit("next")
+    assert world.sees() == set()
+    world.switch("main")
+    world.commit("m1")
+    assert world.sees() == set()
+    world.squash("g")
+    assert world.sees() == {"M"}
+    world.switch("f")
+    world.squash("g")
+    assert world.sees() == {"M"}
