@@ -74,6 +74,7 @@ class Gitmem:
     ) -> None:
         self._now = now
         self._warnings: list[str] = []
+        self._remark = ""
         self._git = open_repository(path, backend)
         self._settings: Settings = load_settings(self._git, environ)
         self._folder = self._git.layout.common_dir / "gitmem"
@@ -119,6 +120,11 @@ class Gitmem:
         lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
         lines += self._engine.warnings if "_engine" in vars(self) else []
         return list(dict.fromkeys([*lines, *self._warnings]))
+
+    @property
+    def remark(self) -> str:
+        """From where the memory written last is seen, if that is worth saying; else empty."""
+        return self._remark
 
     # -- setting up ---------------------------------------------------------------------------
 
@@ -355,7 +361,7 @@ class Gitmem:
         if carry is None:
             return []
         with self._session.around():
-            self._recorder.carry([carry], f"carry: memories of {branch}")
+            self._recorder.adopt(carry, f"carry: memories of {branch}")
         ids = dict.fromkeys(event.memory for event in map(self._catalog.event, carry.events))
         return [memory for id in ids if id and (memory := self._catalog.memory(id))]
 
@@ -537,8 +543,10 @@ class Gitmem:
             pass
         alive = self._alive_filter()
         record = setup.read_record(self._folder)
+        from gitmem.verbs import branches
         from gitmem.verbs.care import Status
 
+        waiting = branches.waiting(self._catalog, self._sight)
         return Status(
             branch=self._git.head().branch,
             initialised=record is not None,
@@ -550,6 +558,8 @@ class Gitmem:
             journals=self._catalog.counts("journal", alive),
             held=self._session.held,
             indexed=self._engine.caught_up(),
+            waiting=waiting.branches,
+            orphaned=waiting.orphaned,
         )
 
     def stats(self) -> Stats:
@@ -601,6 +611,7 @@ class Gitmem:
 
     def _fresh(self) -> None:
         """See what others have written, and bring back what git has dropped."""
+        self._remark = ""
         try:
             self._journals.settle(self._restorer(), self._now())
         except Unavailable:  # a read-only repository can still be read; `doctor` tells
@@ -611,6 +622,8 @@ class Gitmem:
     @contextmanager
     def _elsewhere(self, branch: str | None, at: str | None = None) -> Iterator[Catalog]:
         """The catalog as seen from a branch, or as it was known at a commit; HEAD's by default."""
+        if branch is not None and at is not None:
+            raise UsageError("one looks from a branch or from a commit", "give one of the two")
         self._fresh()
         if branch is None and at is None:
             yield self._catalog
@@ -660,14 +673,25 @@ class Gitmem:
 
     def _write(self, drafts: Sequence[Draft], verb: str) -> Memory:
         """Record drafts about one memory, after any hand edits, and show the result."""
+        subject = drafts[0].memory
+        hidden = subject is not None and self._catalog.memory(subject.id) is None
         self._recorder.carry(self._catalog.due())
         with self._session.around():
             events = self._recorder.record(drafts, f"{verb}: {drafts[0].subject}")
         self._recorder.pack()
-        memory = self._catalog.memory(events[0].memory or "")
+        id = events[0].memory or ""
+        memory = self._catalog.memory(id) or (self._catalog.hidden(id) if hidden else None)
         if memory is None:
             raise Unavailable("it was written, but cannot be read back now", "see 'gitmem doctor'")
+        self._remark = self._remark_on(memory, events[0], hidden)
         return memory
+
+    def _remark_on(self, memory: Memory, event: Event, hidden: bool) -> str:
+        if not (hidden or event.op == "forget" or event.fields.get("pending")):
+            return ""
+        from gitmem.verbs import branches
+
+        return branches.remark(self._catalog, self._sight, memory, event, hidden)
 
 
 def _tagging(op: str, memory: Memory, tags: Sequence[str]) -> Sequence[Draft]:

@@ -11,6 +11,7 @@ from gitmem.cli.render import Line, View
 if TYPE_CHECKING:
     from gitmem.journal.codec import Event
     from gitmem.model import Memory
+    from gitmem.verbs.branches import Life
 
 
 def details(short: Short, found: Sequence[Memory]) -> View:
@@ -66,6 +67,22 @@ def events(short: Short, found: Sequence[Event]) -> View:
     """One line an event."""
     data = [{"id": event.id, **event.fields} for event in found]
     return View(data, (_event(short, event) for event in found), "nothing has happened yet")
+
+
+def life(short: Short, found: Sequence[Life]) -> View:
+    """One line an event: what happened, where it stands, and if it is not seen from here."""
+    data = [
+        {"id": step.event.id, **step.event.fields, "commits": step.commits, "visible": step.visible}
+        for step in found
+    ]
+    return View(data, (_step(short, step) for step in found))
+
+
+def _step(short: Short, step: Life) -> Line:
+    at = [oid[:8] for oid in step.commits]
+    facts = [f"at {', '.join(at)}"] if at else []
+    facts += [] if step.visible else ["not seen from here"]
+    return [*_event(short, step.event), ("dim", f" [{'; '.join(facts)}]")]
 
 
 def _event(short: Short, event: Event) -> Line:

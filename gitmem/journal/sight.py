@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gitmem.journal.ancestry import Ancestry
+from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.history import BRANCHES, History
 from gitmem.journal.landing import Carry, Landing
@@ -50,6 +51,16 @@ class Sight:
     def branches(self) -> list[str]:
         """Return the names of the local branches, as git has them."""
         return [tip.ref.removeprefix(BRANCHES) for tip in self._history.tips() if tip.local]
+
+    def living(self) -> dict[str, str]:
+        """Return {line: printable name} of the branches there are, here or in a remote."""
+        found: dict[str, str] = {}
+        for tip in self._history.tips():
+            name = self.lines.name_of(tip)
+            line = self.lines.line(name) if tip.local else self.lines.remote_line(name, tip.ref)
+            if line:
+                found.setdefault(line, printable_name(name))
+        return found
 
     def close(self) -> None:
         """Stop what was started."""

@@ -226,6 +226,12 @@ class Catalog:
         carries = f"SELECT carry FROM carried WHERE event IN ({named})"
         return self.facts(f"AND (id IN ({named}) OR id IN ({carries}))", (branch,))
 
+    def facts_about(self, memory: str) -> list[Fact]:
+        """Return the facts of a memory's events, and of the carries that name them."""
+        about = "SELECT id FROM events WHERE memory = ?1"
+        carries = f"SELECT carry FROM carried WHERE event IN ({about})"
+        return self.facts(f"AND (id IN ({about}) OR id IN ({carries}))", (memory,))
+
     def due(self) -> list[Carry]:
         """Return what should be carried and was not yet when one last looked."""
         return [

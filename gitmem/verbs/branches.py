@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gitmem.errors import NotFound, UsageError
-from gitmem.journal.codec import Event
+from gitmem.journal.codec import Event, printable_name
+from gitmem.journal.fold import fold_memory
 from gitmem.journal.landing import Carry
 from gitmem.journal.sight import Sight
-from gitmem.model import Memory
+from gitmem.journal.visibility import Fact, Vantage
+from gitmem.model import Memory, Scope
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 
@@ -29,6 +33,14 @@ class BranchInfo:
     inherited: int
     waiting: int
     orphaned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many memories the trunk does not see yet, by branch; `orphaned`: the branch is gone."""
+
+    branches: Mapping[str, int]
+    orphaned: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +64,81 @@ class Life:
 
 def overview(catalog: Catalog, sight: Sight) -> list[BranchInfo]:
     """Return every local branch, the current one first, and branches that are gone but waiting."""
-    facts = catalog.facts()
-    remembers = {fact.id: fact for fact in facts if fact.op == "remember"}
-    current = sight.lines.here()
-    trunk = current.trunk
-    shared = (
-        sight.look(sight.lines.of(trunk)).seen(facts) if trunk and _exists(sight, trunk) else set()
-    )
+    known = _Known(catalog, sight)
+    current = sight.lines.here().branch
     found: list[BranchInfo] = []
-    lines: set[str | None] = set()
     for name in sight.branches():
         vantage = sight.lines.of(name)
-        lines |= {vantage.line} if vantage.line else set()
-        seen = sight.look(vantage).seen(facts) & remembers.keys()
-        own = {id for id in seen if remembers[id].branch == vantage.branch}
-        waiting = set() if vantage.on_trunk else own - shared
+        knows = known.to(vantage)
+        own = {id for id in knows if _belongs(known.remembers[id], vantage)}
+        waiting = set() if vantage.on_trunk else own - known.to_trunk
         shown = vantage.branch or name
         found.append(
-            BranchInfo(shown, shown == current.branch, len(seen), len(own), len(seen - own),
+            BranchInfo(shown, shown == current, len(knows), len(own), len(knows - own),
                        len(waiting), False)
         )  # fmt: skip
-    gone: dict[str, set[str]] = {}
-    for fact in remembers.values():
-        if fact.line and fact.line not in lines and fact.id not in shared:
-            gone.setdefault(fact.branch or "", set()).add(fact.id)
     here = {info.name for info in found}
     found += [
-        BranchInfo(name, False, len(ids), len(ids), 0, len(ids), True)
-        for name, ids in sorted(gone.items()) if name not in here
+        BranchInfo(name, False, count, count, 0, count, True)
+        for name, count in _waiting(known, sight).orphaned.items() if name not in here
     ]  # fmt: skip
     return sorted(found, key=lambda info: (not info.current, info.orphaned, info.name))
+
+
+def _belongs(fact: Fact, vantage: Vantage) -> bool:
+    """Whether a memory was remembered on a branch, whatever that was called then."""
+    if fact.line and vantage.line:
+        return fact.line == vantage.line
+    return fact.branch is not None and fact.branch == vantage.branch
+
+
+def waiting(catalog: Catalog, sight: Sight) -> Waiting:
+    """Return what the trunk does not see yet, by branch."""
+    return _waiting(_Known(catalog, sight), sight)
+
+
+def _waiting(known: _Known, sight: Sight) -> Waiting:
+    alive: Counter[str] = Counter()
+    orphaned: Counter[str] = Counter()
+    lines = sight.living()
+    for id, fact in known.remembers.items():
+        if fact.line and id not in known.to_trunk:
+            name = lines.get(fact.line)
+            (alive if name else orphaned)[name or fact.branch or ""] += 1
+    return Waiting(dict(sorted(alive.items())), dict(sorted(orphaned.items())))
+
+
+class _Known:
+    """Which memories, forgotten ones aside, are seen from where; all events are read once."""
+
+    def __init__(self, catalog: Catalog, sight: Sight) -> None:
+        self._catalog = catalog
+        self._sight = sight
+        self._facts = catalog.facts()
+        self.remembers = {fact.id: fact for fact in self._facts if fact.op == "remember"}
+        # Only these need folding: what nobody ever took away is there wherever it is seen.
+        ends = {fact.memory for fact in self._facts if fact.op in ("forget", "purge")}
+        self._ended = {id: list(catalog.events(id)) for id in ends if id in self.remembers}
+
+    def to(self, vantage: Vantage) -> set[str]:
+        """Return the ids of the memories that one knows there."""
+        seen = self._sight.look(vantage).seen(self._facts)
+        bring = (fact.memory for fact in self._facts if fact.id in seen and fact.op != "forget")
+        return {id for id in bring if id in self.remembers and self._alive(id, seen)}
+
+    @cached_property
+    def to_trunk(self) -> set[str]:
+        """The ids of the memories that the trunk knows."""
+        trunk = self._sight.lines.trunk()
+        if trunk is None or not _exists(self._sight, trunk):
+            return set()
+        return self.to(self._sight.lines.of(trunk))
+
+    def _alive(self, id: str, seen: set[str]) -> bool:
+        if id not in self._ended:
+            return True
+        memory = fold_memory(self._ended[id], seen)
+        return memory is not None and not memory.forgotten
 
 
 def compare(catalog: Catalog, sight: Sight, span: str, now: str) -> BranchDiff:
@@ -124,6 +181,33 @@ def adoption(catalog: Catalog, sight: Sight, branch: str, at: str, by: str) -> C
     return Carry(here.commit, tuple(missing), at, by, here.branch) if missing else None
 
 
+def remark(catalog: Catalog, sight: Sight, memory: Memory, event: Event, hidden: bool) -> str:
+    """Return what is worth saying of an event just written; `hidden`: one did not see its memory.
+
+    To change a memory of another branch publishes it here: an event brings what it is about.
+    """
+    here = event.branch or "here"
+    if hidden:
+        return f"{'was not' if event.op == 'forget' else 'from now on'} seen from {here}"
+    if event.op == "forget" and (trunk := _still_seen(catalog, sight, memory)):
+        return f"still seen from {trunk}"
+    if event.op != "remember" or memory.scope is not Scope.BRANCH:
+        return ""
+    waits = f"waits on {event.branch} until it has a commit of its own"
+    return waits if event.branch else "waits: HEAD is on no branch"
+
+
+def _still_seen(catalog: Catalog, sight: Sight, memory: Memory) -> str | None:
+    """Return the trunk's name if it goes on to see a memory that is forgotten here."""
+    trunk = sight.lines.trunk()
+    if trunk is None or sight.lines.here().on_trunk or not _exists(sight, trunk):
+        return None
+    look = sight.look(sight.lines.of(trunk))
+    seen = look.belonging(catalog.facts_about(memory.id))
+    there = fold_memory(list(catalog.events(memory.id)), seen)
+    return trunk if there and not there.forgotten else None
+
+
 def life(catalog: Catalog, id: str) -> list[Life]:
     """Return every event of a memory, newest first, with where it stands."""
     return [
@@ -138,7 +222,12 @@ def from_elsewhere(catalog: Catalog, sight: Sight, name: str) -> Catalog:
     Raises:
         NotFound: there is neither of that name.
     """
-    vantage = sight.lines.of(name) if _exists(sight, name) else sight.lines.at(name)
+    try:
+        vantage = sight.lines.of(name) if _exists(sight, name) else sight.lines.at(name)
+    except NotFound:
+        raise NotFound(
+            f"no branch or commit '{printable_name(name)}'", "'gitmem branches' lists the branches"
+        ) from None
     return catalog.copy(sight.look(vantage))
 
 

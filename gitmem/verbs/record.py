@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from gitmem.errors import Unavailable
@@ -112,8 +113,20 @@ class Recorder:
             self._append(self._journals.writable(name), mine, message, author)
         return events
 
-    def carry(self, due: Sequence[Carry], message: str = "carry: memories of merged work") -> None:
-        """Write carries, each into the journals that hold what it names."""
+    def adopt(self, carry: Carry, message: str) -> None:
+        """Write a carry made by hand: like any event, it stays on the branch it is written on."""
+        stamp = self._sight.lines.stamp()
+        if stamp.line:
+            self._catalog.look = self._sight.look()
+        self.carry([carry], message, {"line": stamp.line, "pending": stamp.pending or None})
+
+    def carry(
+        self,
+        due: Sequence[Carry],
+        message: str = "carry: memories of merged work",
+        fields: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Write carries, each into the journals that hold what it names, with `fields` besides."""
         if not due:
             return
         author, at = self._git.identity(), int(self._now().timestamp())
@@ -122,7 +135,7 @@ class Recorder:
             additions: dict[str, list[bytes]] = {}
             for carry in due:
                 if events := sorted(home.intersection(carry.events)):
-                    line = encode(_carried(carry, events)).line
+                    line = encode({**_carried(carry, events), **fields}).line
                     additions.setdefault(carry.anchor, []).append(line)
             if additions:
                 journal = self._journals.writable(JournalName(name))
