@@ -21,8 +21,8 @@ from tests.branches.world import World
 Step = tuple[str, int, int]
 
 WEIGHTS = {
-    "commit": 16, "remember": 12, "work": 12, "fork": 4, "branch": 2, "switch": 9, "detach": 1,
-    "revise": 4, "forget": 2, "sync": 1, "land": 10, "merge": 4, "squash": 4, "pick": 4,
+    "commit": 16, "remember": 12, "work": 16, "fork": 4, "branch": 2, "switch": 9, "detach": 1,
+    "revise": 4, "forget": 2, "sync": 1, "land": 16, "merge": 4, "squash": 4, "pick": 4,
     "rebase": 5, "interactive": 4, "amend": 3, "reset": 2, "revert": 1, "rename": 3, "delete": 3,
 }  # fmt: skip
 NAMES = "f g h k m n p q r s t u".split()
@@ -127,7 +127,8 @@ class Player:
 
     def work(self, x: int, y: int) -> str:
         """A new branch with a commit, and a memory before it, after it, or both."""
-        done = [self.fork(x, y)]
+        start = model.TRUNK if x % 2 else self._start(y)
+        done = [self._try("switch", "-q", "-c", self._name(x), start)]
         if y % 4:
             done.append(self.remember(x, y))
         done.append(self.commit(x // 2, y))
