@@ -38,7 +38,7 @@ from gitmem.search.rows import (
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
 
-SHARED_FIRST = "ON CONFLICT(id) DO UPDATE SET journal='shared' WHERE excluded.journal='shared'"
+SHARED_FIRST = "ON CONFLICT(id) DO UPDATE SET journal='shared', seen=NULL WHERE journal != excluded.journal AND excluded.journal='shared'"
 """A line in several journals counts as shared, whichever was read first: it is not private."""
 
 
