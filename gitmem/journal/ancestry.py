@@ -51,6 +51,7 @@ class Ancestry:
         self._history = history
         self._file = folder / "ancestry.json" if folder else None
         self._answers: dict[str, _Answer] | None = None
+        self._read_at: list[object] = []
 
     @property
     def shallow(self) -> bool:
@@ -72,7 +73,8 @@ class Ancestry:
         """Return the anchors of `facts` that count as reachable from `commit`.
 
         In a shallow clone an absent anchor counts if an event of the trunk stands on it: a clone
-        of depth 1, as in continuous integration, would otherwise know nothing.
+        of depth 1, as in continuous integration, would otherwise know nothing. Such an event has
+        no line; the trunk's name need not be known, as in the clone of another single branch.
         """
         judged = [fact for fact in facts if not fact.repo]
         wanted = {anchor for fact in judged for anchor in fact.anchors}
@@ -83,7 +85,7 @@ class Ancestry:
         anchors |= {
             anchor
             for fact in plain
-            if fact.branch is not None and fact.branch == trunk
+            if fact.branch is not None and (fact.branch == trunk or fact.line is None)
             for anchor in fact.anchors
             if anchor in absent
         }
@@ -143,11 +145,12 @@ class Ancestry:
     # -- disk ---------------------------------------------------------------------------------
 
     def _load(self) -> dict[str, _Answer]:
-        if self._answers is None:
-            self._answers = {}
+        state = self._state()
+        if self._answers is None or self._read_at != state:
+            self._answers, self._read_at = {}, state
             try:
                 kept = json.loads(self._file.read_bytes()) if self._file else {}
-                if kept and kept["state"] == self._state():
+                if kept and kept["state"] == state:
                     self._answers = {
                         commit: _Answer(set(reached.split()), set(unreached.split()))
                         for commit, reached, unreached in kept["answers"]
@@ -171,8 +174,4 @@ class Ancestry:
 
     def _state(self) -> list[object]:
         """What makes answers wrong when it changes: where a shallow history is cut off."""
-        try:
-            cut = (self._history.layout.common_dir / "shallow").stat().st_mtime_ns
-        except OSError:
-            cut = 0
-        return [_VERSION, cut]
+        return [_VERSION, self._history.cut]

@@ -8,15 +8,15 @@ carried must be the same in every clone.
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.journal.git import Layout
 from gitmem.journal.objects import decode, encode
-from gitmem.journal.spawn import Arg, Done, environment, failed, first_line, run
+from gitmem.journal.spawn import Arg, Done, environment, failed, first_line, run, stream
 
 BRANCHES = "refs/heads/"
 REMOTES = "refs/remotes/"
@@ -94,6 +94,14 @@ class History:
     def shallow(self) -> bool:
         """Whether history was cut off when the repository was cloned."""
         return (self.layout.common_dir / "shallow").exists()
+
+    @property
+    def cut(self) -> int:
+        """What changes when more or less of a shallow history is fetched; 0 where all is here."""
+        try:
+            return (self.layout.common_dir / "shallow").stat().st_mtime_ns
+        except OSError:
+            return 0
 
     @property
     def partial(self) -> bool:
@@ -194,19 +202,8 @@ class History:
         options = ("--first-parent", "-m", "--name-only", "-z", "--no-renames", "--no-color")
         settled = ("--no-show-signature", "--ignore-submodules=none", "--no-ext-diff")
         command = [*self.command, "log", *options, *settled, "--format=%x01%H %ct %P", tip, "--"]
-        with subprocess.Popen(
-            command,
-            cwd=self.layout.git_dir,
-            env=self.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as child:
-            assert child.stdout
-            pipe = child.stdout.fileno()
-            try:
-                yield from _steps(iter(lambda: os.read(pipe, 65_536), b""))
-            finally:
-                child.kill()
+        with closing(stream(command, self.layout.git_dir, self.environ)) as pieces:
+            yield from _steps(pieces)
 
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[list[Change]]:
         """Return, for each pair of trees, the paths that differ; no rename is looked for."""

@@ -124,10 +124,21 @@ class Lines:
         return self._git.head().branch == name or any(self._git.ref(ref) for ref in refs)
 
     def _only_branch(self) -> str | None:
-        """Return the one branch there is; of several none stands out."""
+        """Return the one branch there is; of several none stands out.
+
+        Nor does that of a ``clone --single-branch``: it is the one somebody asked for.
+        """
+        if any(self._narrow(remote) for remote in self.remotes()):
+            return None
         names = {ref.removeprefix(BRANCHES) for ref in self._git.refs(BRANCHES)}
         names |= {name} if (name := self._git.head().branch) else set()
         return names.pop() if len(names) == 1 else None
+
+    def _narrow(self, remote: str) -> bool:
+        """Whether only some of a remote's branches are fetched."""
+        wanted = self._git.config().get(f"remote.{remote}.fetch", ())
+        heads = [spec for spec in wanted if spec.lstrip("+").startswith(BRANCHES)]
+        return bool(heads) and not any("*" in spec for spec in heads)
 
     # -- vantages -----------------------------------------------------------------------------
 
@@ -186,11 +197,10 @@ class Lines:
 
     def lines(self) -> Mapping[str, str]:
         """Return {branch: line} of the local branches that have an id."""
-        found = {}
-        for key, values in self._git.config().items():
-            if key.startswith("branch.") and key.endswith(f".{KEY}"):
-                found[key.removeprefix("branch.").removesuffix(f".{KEY}")] = values[-1]
-        return found
+        keys = [key for key in self._git.config() if key.startswith("branch.")]
+        named = [key.removeprefix("branch.").removesuffix(f".{KEY}") for key in keys
+                 if key.endswith(f".{KEY}")]  # fmt: skip
+        return {name: line for name in named if (line := self._own_line(name))}
 
     def remote_line(self, name: str, ref: str) -> str | None:
         """Return the line that a remote-tracking branch stands for."""
@@ -199,9 +209,19 @@ class Lines:
         return self._pushed(name, self._git.ref(ref))
 
     def _own_line(self, name: str) -> str | None:
-        # Several are there after `git branch -M` over a branch that had one: git's rule counts.
         values = self._git.config().get(f"branch.{name}.{KEY}", ())
+        if len(values) > 1 and (kept := self._kept(name, values)):
+            return kept
         return values[-1] if values else None
+
+    def _kept(self, name: str, values: Sequence[str]) -> str | None:
+        """Return which of several lines is that of the branch ``git branch -M`` renamed to `name`.
+
+        Git leaves the section of the one that was there; the order tells which is the older only.
+        """
+        old = Reflogs(self._history).renamed_from(name)
+        known = {fact.line for fact in self._facts(printable_name(old))} if old else set()
+        return next((value for value in values if value in known), None)
 
     def _upstream(self, name: str) -> str | None:
         """Return the ref a branch follows, if it is called the same there."""

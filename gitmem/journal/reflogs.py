@@ -76,6 +76,11 @@ class Reflogs:
         moves = self.of(BRANCHES + branch)
         return moves[0].time if moves else None
 
+    def renamed_from(self, branch: str) -> str | None:
+        """Return what an existing branch was called before it got this name, if it was renamed."""
+        renames = (_RENAMED.match(move.message) for move in reversed(self.of(BRANCHES + branch)))
+        return next((found[1] for found in renames if found and found[2] == branch), None)
+
     def made_on(self, branch: str) -> frozenset[str]:
         """Return the commits that the reflog of an existing branch says were made on it."""
         if branch not in self._made:

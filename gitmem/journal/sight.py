@@ -67,9 +67,9 @@ class Sight:
         self._landing.close()
 
     def _tips(self) -> str:
-        """Return what changes whenever any branch moves."""
+        """Return what changes whenever any branch moves, or more of its history is fetched."""
         tips = sorted((tip.ref, tip.commit) for tip in self._history.tips())
-        return hashlib.sha256(json.dumps(tips).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps([tips, self._history.cut]).encode()).hexdigest()[:16]
 
 
 class Look:

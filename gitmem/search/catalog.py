@@ -38,7 +38,8 @@ from gitmem.search.rows import (
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
 
-SHARED_FIRST = "ON CONFLICT(id) DO UPDATE SET journal='shared', seen=NULL WHERE journal != excluded.journal AND excluded.journal='shared'"
+SHARED_FIRST = """ON CONFLICT(id) DO UPDATE SET journal='shared', seen=NULL
+    WHERE journal != excluded.journal AND excluded.journal='shared'"""
 """A line in several journals counts as shared, whichever was read first: it is not private."""
 
 
@@ -211,7 +212,8 @@ class Catalog:
             carries[carry].append(event)
         sql = (
             "SELECT id, memory, op, at, repo, branch, lineage, pending,"
-            f" group_concat(DISTINCT anchor) FROM events JOIN places ON event = id WHERE understood {where} GROUP BY id"
+            " group_concat(DISTINCT anchor) FROM events JOIN places ON event = id"
+            f" WHERE understood {where} GROUP BY id"
         )
         return [
             Fact(id, memory, op, at, tuple(anchors.split(",")), bool(repo), branch, line,
