@@ -680,7 +680,8 @@ class Gitmem:
             events = self._recorder.record(drafts, f"{verb}: {drafts[0].subject}")
         self._recorder.pack()
         id = events[0].memory or ""
-        memory = self._catalog.memory(id) or (self._catalog.hidden(id) if hidden else None)
+        # Not seen from here, or git failed between the writing and the looking.
+        memory = self._catalog.memory(id) or self._catalog.hidden(id)
         if memory is None:
             raise Unavailable("it was written, but cannot be read back now", "see 'gitmem doctor'")
         self._remark = self._remark_on(memory, events[0], hidden)
@@ -691,7 +692,10 @@ class Gitmem:
             return ""
         from gitmem.verbs import branches
 
-        return branches.remark(self._catalog, self._sight, memory, event, hidden)
+        try:
+            return branches.remark(self._catalog, self._sight, memory, event, hidden)
+        except Unavailable:  # the memory is written: what could be said of it besides is not
+            return ""
 
 
 def _tagging(op: str, memory: Memory, tags: Sequence[str]) -> Sequence[Draft]:
