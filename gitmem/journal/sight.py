@@ -73,7 +73,7 @@ class Sight:
 
 
 class Look:
-    """What is seen from one vantage; see `search.catalog.Look`.
+    """What is seen from one vantage; see `search.events.Look`.
 
     `due` is what `seen` found should be carried and is not yet; not `complete` if time ran out.
     """

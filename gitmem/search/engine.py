@@ -14,7 +14,8 @@ from typing import Any
 from gitmem.errors import NotFound
 from gitmem.model import Hit, Memory
 from gitmem.search.base import Change, Document, Index, IndexUnusable, Removed, Seen, catch_up
-from gitmem.search.catalog import Catalog, Mark
+from gitmem.search.catalog import Catalog
+from gitmem.search.events import Mark
 from gitmem.search.rows import Filter
 
 CANDIDATES = 100
