@@ -5,7 +5,8 @@
     GitmemError                 exit code
     ├── UsageError              1   bad input from the user
     │   ├── NoIdentity          1   git knows no name and e-mail to write with
-    │   └── AmbiguousId         1   a prefix that several memories share
+    │   ├── AmbiguousId         1   a prefix that several memories share
+    │   └── Unreadable          1   a file to import of which nothing can be read
     ├── NotFound                2   an id, topic or path that does not resolve
     ├── NotARepository          3   no git repository here, or git refuses to use it
     ├── Unavailable             4   could not do it now (lock, full disk, no permission)
@@ -51,6 +52,12 @@ class AmbiguousId(UsageError):
     def __init__(self, message: str, hint: str = "", candidates: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint)
         self.candidates = candidates
+
+
+class Unreadable(UsageError):
+    """Nothing of a file that should be imported can be read."""
+
+    code = "unreadable"
 
 
 class NotFound(GitmemError):

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 # Who may import whom. A module outside the packages is its own layer; `gitmem` is `__init__.py`.
 _BASE = {"errors", "model"}
 _STORE = _BASE | {"journal", "text"}
-_VERBS = _STORE | {"config", "mirror", "search", "startup"}
+_VERBS = _STORE | {"config", "imports", "mirror", "search", "sessions", "startup"}
 _API = _VERBS | {"verbs"}
 LAYERS: dict[str, set[str]] = {
     "errors": set(),
@@ -31,6 +31,8 @@ LAYERS: dict[str, set[str]] = {
     "text": _BASE,
     "mirror": _BASE | {"text"},
     "search": _STORE,
+    "sessions": _STORE,
+    "imports": _STORE | {"sessions"},
     "startup": {"gitmem"},
     "verbs": _VERBS,
     "api": _API,
