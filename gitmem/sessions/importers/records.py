@@ -1,4 +1,4 @@
-"""Reading what another program writes, perhaps at this moment: torn, odd or endless, never fatal."""
+"""Reading what others write, perhaps at this moment: torn, odd or endless, never fatal."""
 
 from __future__ import annotations
 
