@@ -40,6 +40,8 @@ class Core:
         now: Callable[[], datetime],
     ) -> None:
         self._now = now
+        self._environ = environ
+        self._backend: Backend = backend
         self._warnings: list[str] = []
         self._remark = ""
         self._git = open_repository(path, backend)

@@ -1,9 +1,10 @@
-"""Other tools' memories: one module a tool; each has an ``ORIGIN``, and loads when asked for."""
+"""Other tools' memories: one module a tool; each has an `Origin`, and loads when asked for."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
+from gitmem.errors import UsageError
 from gitmem.imports.model import Origin
 
 TOOLS = {
@@ -22,6 +23,12 @@ TOOLS = {
 
 
 def origin(tool: str) -> Origin:
-    """Return the reader of a tool's memories."""
+    """Return the reader of a tool's memories.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if tool not in TOOLS:
+        raise UsageError(f"there is no importer '{tool}'", f"there are {', '.join(TOOLS)}")
     found: Origin = import_module(f"{__name__}.{TOOLS[tool]}").ORIGINS[tool]
     return found

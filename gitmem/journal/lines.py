@@ -252,7 +252,10 @@ class Lines:
 
     def stamp(self) -> Stamp:
         """Return what an event written now carries, giving the branch an id if it has none."""
-        name, commit = self.current(), self._git.head().commit
+        return self.stamp_of(self.current(), self._git.head().commit)
+
+    def stamp_of(self, name: str | None, commit: str | None) -> Stamp:
+        """Return what an event carries that is written on a commit of a branch, as `stamp`."""
         pending = self._pending(name, commit)
         if name is None:
             return Stamp(None, None, pending)

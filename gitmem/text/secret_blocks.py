@@ -1,0 +1,71 @@
+"""Private keys between `-----BEGIN …-----` and `-----END …-----`, and those with one of the two.
+
+Tool output is cut in the middle of a key as often as not, so half a key is taken for a key; a
+sentence that only names the markers is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+MARKER = re.compile(r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+HEADERS = re.compile(r"(?:(?:\s|\\n){1,4}[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,100}){0,9}")
+RUN = re.compile(r"[A-Za-z0-9+/=]+")
+GAP = re.compile(r"(?:\s|\\{1,3}[nrt]|[\"'>|+,#*]){0,24}")
+"""What may stand between two lines of a key: white space, its escapes, and what quotes a line."""
+
+NEWLINE = re.compile(r"[ \t]*(?:\r?\n|\\{1,3}[nr])")
+
+LINE = 20
+"""Fewest characters of a line of base64 that is not the last one."""
+
+Span = tuple[int, int]
+
+
+def private_keys(text: str) -> Iterator[Span]:
+    """Yield where private keys stand in `text`, whole or torn, in order."""
+    if "PRIVATE KEY" not in text:
+        return
+    edges: list[tuple[str, int, int]] = [("", 0, 0)]
+    edges += [(mark[1], *mark.span()) for mark in MARKER.finditer(text)]
+    edges.append(("", len(text), len(text)))
+    for (before, start, begin), (after, end, stop) in pairwise(edges):
+        if before == "BEGIN" and after == "END":
+            if _is_key(text, begin, end):
+                yield start, stop
+        elif before == "BEGIN" and (torn := _after(text, begin, end)):
+            yield start, torn
+        elif after == "END" and (torn := _before(text, begin, end)) is not None:
+            yield torn, stop
+
+
+def _is_key(text: str, start: int, end: int) -> bool:
+    """Return whether a key stands between two markers, and not "and"."""
+    return bool(NEWLINE.match(text, start, end)) or any(len(run[0]) >= LINE for run in RUN.finditer(text, start, end))
+
+
+def _after(text: str, start: int, end: int) -> int | None:
+    """Return where the key that begins at `start` is torn, None if there is none."""
+    headers = HEADERS.match(text, start, end)
+    place = headers.end() if headers else start
+    found = None
+    for run in RUN.finditer(text, place, end):
+        cut = found and run.end() == end  # the last line, of which only a part is left
+        if not GAP.fullmatch(text, place, run.start()) or (len(run[0]) < LINE and not cut):
+            break
+        found = place = run.end()
+    return found
+
+
+def _before(text: str, start: int, end: int) -> int | None:
+    """Return where the rest of a key that ends at `end` begins, None if there is none."""
+    place, found = end, None
+    for run in reversed(list(RUN.finditer(text, start, end))):
+        last = place == end  # may be short
+        if not GAP.fullmatch(text, run.end(), place) or (len(run[0]) < LINE and not last):
+            break
+        place = run.start()
+        found = place if len(run[0]) >= LINE else found
+    return found

@@ -1,0 +1,156 @@
+"""The rules of `secrets.toml`, compiled when the first text is looked at.
+
+A rule is only tried where one of its anchors stands, and one pass over a text finds all anchors, so
+that ordinary text costs that pass. Repetitions are bounded or stand last: time is linear in the
+text.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+# Between a name and its value: the end of a quoted name, a type, `=` and the like, or a verb.
+JOIN = r"""
+  (?: [_-]?\d{1,2} )? \\{0,3} ["'`*\]]{0,3}
+  (?: [ ]?:[ ]? (?:Optional\[)? (?:str|bytes|[Ss]tring|SecretStr) \]? (?:[ ]?\|[ ]?None)? (?=[ ]?=) )?
+  (?: [ \t]{0,8} (?: := | => | -> | ={1,3} | :{1,2} | ： | > ) [ \t]{0,8}
+    | (?P<prose> [ \t]{1,2} (?:is|was|to|ist|est|es) [ \t:]{1,3} | 是 | 为 ) )
+  \*{0,2} [ ]?
+"""
+
+# A value that `secret_values` judges: between quotes, or up to what ends a word in code.
+VALUE = r"""
+  (?: [bru](?=["']) )? \\{0,3}
+  (?: (?P<quote>["'`]) (?P<quoted> (?: (?!\\{0,3}(?P=quote)) \S ){6,512}+ ) (?=\\{0,3}(?P=quote))
+    | ["'`]? (?P<bare> (?: [^\s"'`,;<>(){}\[\]|&\\，。；、）」] | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,512}+ )
+      (?![(\[{]) )
+"""
+
+
+# `DB_PASS`, `dbPass`, `pass=`, but not the "PASS:" of test results.
+PASS = r"""(?:(?i:(?<=[_-])pass|(?<![A-Za-z])pass(?=["']|[ ]?=))|(?<=[a-z])Pass)"""
+
+
+Tree = dict[str, "Tree"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of secret: where to look (`anchors`), what for, and what else is asked of it.
+
+    Folded anchors are lower case and looked for in the text in lower case. The expression begins at
+    an anchor, unless `anywhere`: then an anchor only has to be there.
+    """
+
+    name: str
+    anchors: tuple[str, ...]
+    expression: str
+    check: str
+    folded: bool = True
+    anywhere: bool = False
+    flags: int = re.ASCII
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled for the first text that has an anchor: all take 30 ms."""
+        return re.compile(self.expression, self.flags)
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Finds in one pass where any rule's anchor stands, and which rules are to be tried there."""
+
+    pattern: re.Pattern[str]
+    rules: Mapping[str, tuple[Rule, ...]]
+
+    def found(self, text: str) -> Iterator[tuple[int, Rule]]:
+        """Yield each place of an anchor in `text` with a rule to try there."""
+        for match in self.pattern.finditer(text):
+            for rule in self.rules[match[1]]:
+                yield match.start(), rule
+
+
+@cache
+def data() -> dict[str, Any]:
+    """Read the rules that ship with the package, once a process."""
+    text = files("gitmem.text").joinpath("secrets.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return the rules, in the order in which they name what several of them find."""
+    return (*_tokens(), *_named(), *_shapes(), *_assigned())
+
+
+@cache
+def anchors(folded: bool) -> Anchors:
+    """Return what finds the anchors, in the text in lower case or as it stands."""
+    chosen = [rule for rule in rules() if rule.folded == folded]
+    tree: Tree = {}
+    for word in {anchor for rule in chosen for anchor in rule.anchors}:
+        node = tree
+        for char in word:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    pattern = re.compile(f"(?=({_expression(tree)}))")
+    shortest = {match[1] for rule in chosen for a in rule.anchors if (match := pattern.match(a))}
+    by_anchor = {
+        short: tuple(r for r in chosen if any(a.startswith(short) for a in r.anchors))
+        for short in shortest
+    }
+    return Anchors(pattern, by_anchor)
+
+
+def _expression(tree: Tree) -> str:
+    """Return what matches the shortest word of `tree` where it stands, one branch a letter."""
+    if "" in tree:
+        return ""
+    branches = [re.escape(char) + _expression(below) for char, below in tree.items()]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+
+
+def _tokens() -> Iterator[Rule]:
+    for name, rule in data()["tokens"].items():
+        starts = tuple(rule["starts"].split())
+        expression = f"{_expand('«start»')}{_any(starts)}(?P<body>{_expand(rule['then'])})"
+        yield Rule(name, starts, expression, "", folded=False)
+
+
+def _named() -> Iterator[Rule]:
+    for name, rule in data()["named"].items():
+        value = rf"\\{{0,3}}[\"'`]?(?P<secret>{_expand(rule['value'])})"
+        expression = rf"(?i:{_any(rule['names'])})[^\n=]{{0,40}}?(?x:{JOIN}){value}"
+        yield Rule(name, tuple(rule["names"]), expression, rule.get("check", ""))
+
+
+def _shapes() -> Iterator[Rule]:
+    for name, rule in data()["shapes"].items():
+        expression, check = _expand(rule["pattern"]), rule.get("check", "")
+        yield Rule(name, tuple(rule["with"]), expression, check, anywhere=True)
+
+
+def _assigned() -> Iterator[Rule]:
+    assigned, then = data()["assigned"], f"(?xi:{JOIN}{VALUE})"
+    keys = "|".join(f"(?<={first}key)|(?<={first}[ _.-]key)" for first in assigned["key"])
+    for kind in ("password", "secret"):
+        names = f"(?i:(?<!publickey)(?<!public_key_)(?<!\\w:){_any(assigned[kind])})"
+        yield Rule(kind, tuple(assigned[kind]), names + then, kind, flags=0)
+    yield Rule("password", ("pass",), PASS + then, "password", flags=0)
+    yield Rule("secret", ("key",), f"(?i:key(?=\\W|[\\d_])(?:{keys})){then}", "secret", flags=0)
+
+
+def _any(words: tuple[str, ...] | list[str]) -> str:
+    longest_first = sorted(words, key=len, reverse=True)
+    return f"(?:{'|'.join(map(re.escape, longest_first))})"
+
+
+def _expand(pattern: str) -> str:
+    parts = data()["parts"]
+    return re.sub("«(.*?)»", lambda match: str(parts[match[1]]), pattern)

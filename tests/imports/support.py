@@ -1,0 +1,74 @@
+"""What tests of imports share: an open memory, and what it knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitmem.api.care import Care
+from gitmem.api.imports import Imports
+from gitmem.imports import origin
+from gitmem.imports.model import Foreign
+from gitmem.journal.git import open_repository
+from gitmem.model import Memory
+from gitmem.sessions.model import Skipped
+from tests.support import git
+
+DATA = Path(__file__).parent.parent / "data" / "imports"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+class Opened(Imports, Care):
+    """A memory that imports, and tells how it stands."""
+
+
+def opened(repo: Path, now: datetime = NOW) -> Opened:
+    """Open a repository's memory at a time."""
+    return Opened(repo, "program", os.environ, lambda: now)
+
+
+def read(tool: str, place: Path) -> Iterator[Foreign | Skipped]:
+    """Yield what a tool's reader finds."""
+    return origin(tool).read(place, lambda path: open_repository(path, "program"))
+
+
+def foreign(tool: str, place: Path) -> dict[str, Foreign]:
+    """Return {key: memory} of what a tool's reader finds."""
+    return {found.key: found for found in read(tool, place) if isinstance(found, Foreign)}
+
+
+def skipped(tool: str, place: Path) -> list[str]:
+    """Return why a reader left something out."""
+    return [found.reason for found in read(tool, place) if isinstance(found, Skipped)]
+
+
+def texts(gm: Imports, branch: str | None = None) -> list[str]:
+    """Return what is seen from a branch, in order."""
+    return sorted(memory.body for memory in gm.list(branch=branch))
+
+
+def by_key(gm: Imports) -> dict[str, Memory]:
+    """Return {the tool's key: memory} of all that is seen."""
+    seen = gm.list()
+    return {str(memory.source.get("key")): memory for memory in seen}
+
+
+def commit(repo: Path, name: str, date: str) -> str:
+    """Commit a file of its own at a date, and return the commit."""
+    (repo / f"{name}.txt").write_text(f"{name}\n")
+    git(repo, "add", "-A")
+    os.environ["GIT_COMMITTER_DATE"] = os.environ["GIT_AUTHOR_DATE"] = date
+    try:
+        git(repo, "commit", "-q", "-m", name)
+    finally:
+        del os.environ["GIT_COMMITTER_DATE"], os.environ["GIT_AUTHOR_DATE"]
+    return git(repo, "rev-parse", "HEAD")
+
+
+def tips(repo: Path) -> str:
+    """Return where every ref stands, here and in the private repository."""
+    private = repo / ".git" / "gitmem" / "private.git"
+    refs = git(repo, "for-each-ref", "--format=%(refname) %(objectname)")
+    return refs + (git(private, "for-each-ref") if private.exists() else "")
