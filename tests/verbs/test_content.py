@@ -43,6 +43,10 @@ def refused(error: pytest.ExceptionInfo[UsageError], *words: str) -> None:
         "é" * (content.LARGEST // 2),
     ],
 )
+def test_a_tag_typed_on_a_mac_is_the_tag_typed_elsewhere() -> None:
+    assert content.tags(["cafe\u0301", "caf\u00e9"]) == ["caf\u00e9"]
+
+
 def test_text_is_stored_as_typed(text: str) -> None:
     assert content.content(text) == {"text": text}
 
