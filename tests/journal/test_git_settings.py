@@ -52,7 +52,8 @@ def test_a_write_while_git_reads_is_noticed(repo: Path) -> None:
     file = layout.common_dir / "config"
 
     def listing() -> bytes:
-        said = git(repo, "config", "--list", "--show-origin", "-z").encode()
+        asked = ("config", "--list", "--show-origin", "-z")
+        said = git(layout.git_dir, f"--git-dir={layout.git_dir}", *asked).encode()
         file.write_text(file.read_text() + "[gitmem]\n\tlate = yes\n")
         return said
 
