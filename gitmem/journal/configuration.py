@@ -68,7 +68,12 @@ def parse(listing: bytes, folder: Path) -> tuple[dict[str, list[str]], list[Path
 
 
 def usual_files(layout: Layout, environ: Mapping[str, str]) -> Iterable[Path]:
-    """Yield the files git looks for, whether or not they exist, but the system's own."""
+    """Yield the files git looks for, whether or not they exist.
+
+    The system's is where git was built to have it: most often the place named here.
+    """
+    if not environ.get("GIT_CONFIG_NOSYSTEM"):
+        yield Path(environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
     home = Path(environ.get("HOME") or "/")
     if "GIT_CONFIG_GLOBAL" in environ:
         yield Path(environ["GIT_CONFIG_GLOBAL"])
