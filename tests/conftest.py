@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ settings.register_profile(
     "gitmem", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("gitmem")
+
+# Whoever starts the tests in the background of a shell has ^C ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+DROPPED = ("EDITOR", "EMAIL", "PYTHONUNBUFFERED", "VISUAL")
 
 GITCONFIG = """\
 [user]
@@ -30,7 +36,7 @@ GITCONFIG = """\
 def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Give the test a temporary HOME and no variable that changes what git or gitmem does."""
     for name in list(os.environ):
-        if name.startswith(("GIT_", "GITMEM_", "XDG_")) or name in ("EMAIL", "EDITOR", "VISUAL"):
+        if name.startswith(("GIT_", "GITMEM_", "XDG_")) or name in DROPPED:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()

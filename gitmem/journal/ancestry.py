@@ -10,8 +10,8 @@ import json
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.journal.history import History
 from gitmem.journal.visibility import EMPTY_TREES, Fact
@@ -25,19 +25,20 @@ MOST = 64
 _VERSION = 1
 
 
-@dataclass(slots=True)
 class _Answer:
     """What is known from one commit: anchors it reaches, and anchors it does not."""
 
-    reached: set[str] = field(default_factory=set)
-    unreached: set[str] = field(default_factory=set)
+    __slots__ = ("reached", "unreached")
+
+    def __init__(self, reached: Iterable[str] = (), unreached: Iterable[str] = ()) -> None:
+        self.reached = set(reached)
+        self.unreached = set(unreached)
 
     def lacks(self, anchors: Collection[str]) -> set[str]:
         return set(anchors) - self.reached - self.unreached
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """The anchors seen from a commit; `beyond` counts events whose anchor a shallow clone lacks."""
 
     anchors: set[str]
@@ -152,7 +153,7 @@ class Ancestry:
                 kept = json.loads(self._file.read_bytes()) if self._file else {}
                 if kept and kept["state"] == state:
                     self._answers = {
-                        commit: _Answer(set(reached.split()), set(unreached.split()))
+                        commit: _Answer(reached.split(), unreached.split())
                         for commit, reached, unreached in kept["answers"]
                     }
             except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -7,12 +7,12 @@ carried must be the same in every clone.
 
 from __future__ import annotations
 
+import hashlib
 import os
-import tempfile
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.journal.git import Layout
 from gitmem.journal.objects import decode, encode
@@ -22,8 +22,7 @@ BRANCHES = "refs/heads/"
 REMOTES = "refs/remotes/"
 
 
-@dataclass(frozen=True, slots=True)
-class Tip:
+class Tip(NamedTuple):
     """A branch, local or remote-tracking; `upstream` is the full name of the ref it follows."""
 
     ref: str
@@ -36,8 +35,7 @@ class Tip:
         return self.ref.startswith(BRANCHES)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A commit in a graph: `inside` is False where it only bounds what was asked for."""
 
     oid: str
@@ -46,8 +44,7 @@ class Node:
     inside: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What one must know of a commit besides its place: its tree and its committer's time."""
 
     tree: str
@@ -55,8 +52,7 @@ class Stamp:
     parents: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A commit of a first-parent chain, and the paths in which it differs from its first parent."""
 
     oid: str
@@ -65,16 +61,14 @@ class Step:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """One side of a changed path: its mode and object id."""
 
     mode: str
     oid: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A path that differs between two trees; None where a side lacks it."""
 
     path: str
@@ -98,10 +92,7 @@ class History:
     @property
     def cut(self) -> int:
         """What changes when more or less of a shallow history is fetched; 0 where all is here."""
-        try:
-            return (self.layout.common_dir / "shallow").stat().st_mtime_ns
-        except OSError:
-            return 0
+        return _stat(self.layout.common_dir / "shallow")[0]
 
     @property
     def partial(self) -> bool:
@@ -195,6 +186,18 @@ class History:
         rows = (line.split("\0") for line in decode(listed).split("\n") if line)
         return [Tip(ref, oid, up or None) for oid, ref, up, symbolic in rows if not symbolic]
 
+    def state(self) -> str:
+        """Return what changes whenever a branch moves or comes or goes, or history is deepened.
+
+        Read from git's files, 2 ms sooner than git would tell; a reftable only git can read.
+        """
+        folder = self.layout.common_dir
+        if (folder / "reftable").exists():
+            found: list[object] = [*self.tips()]
+        else:
+            found = [_stat(folder / "packed-refs"), *_loose(folder / BRANCHES, folder / REMOTES)]
+        return hashlib.sha256(repr([*found, _stat(folder / "shallow")]).encode()).hexdigest()[:16]
+
     # -- content ------------------------------------------------------------------------------
 
     def first_parents(self, tip: str) -> Generator[Step]:
@@ -215,6 +218,8 @@ class History:
 
     def merged(self, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         """Merge three texts as git does; None if they conflict or are no text."""
+        import tempfile  # 3 ms, for what is rarely asked
+
         with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
             files = [Path(folder, name) for name in ("ours", "base", "theirs")]
             for file, content in zip(files, (ours, base, theirs), strict=True):
@@ -237,6 +242,31 @@ class History:
         if done.returncode:
             raise failed(first_line(done.stderr))
         return done.stdout
+
+
+def _stat(path: Path) -> tuple[int, int, int]:
+    """Return what changes with a file; zeros if there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def _loose(*folders: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the loose refs below some folders, each with what its file holds."""
+    for folder in folders:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:  # no remote yet, or its last branch has just been deleted
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.is_dir():
+                yield from _loose(path)
+            else:
+                with suppress(OSError):
+                    yield entry.path, path.read_bytes()
 
 
 def _steps(chunks: Iterator[bytes]) -> Iterator[Step]:

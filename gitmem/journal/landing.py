@@ -28,7 +28,7 @@ from gitmem.journal.lines import Lines
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.scene import Scene, oldest_first
 from gitmem.journal.squash import SCHEMA, Landed, Squashes
-from gitmem.journal.visibility import Fact
+from gitmem.journal.visibility import Carry, Fact
 
 _FILE = "landing.1.sqlite"
 _SCHEMA = (
@@ -40,17 +40,6 @@ CREATE TABLE IF NOT EXISTS below (at TEXT, key TEXT, commits TEXT, PRIMARY KEY (
 )
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Carry:
-    """A carry to be: the events it names, the commit it stands on, and what it says of itself."""
-
-    anchor: str
-    events: tuple[str, ...]
-    at: str
-    by: str
-    branch: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ itself renames, copies and deletes it with the branch. See ``docs/branches.md``,
 from __future__ import annotations
 
 import fcntl
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.errors import NotFound, Unavailable
 from gitmem.journal.ancestry import Ancestry
@@ -20,8 +20,10 @@ from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.history import BRANCHES, REMOTES, History, Tip
 from gitmem.journal.objects import decode
-from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.visibility import Fact, Vantage
+
+if TYPE_CHECKING:
+    from gitmem.journal.reflogs import Reflogs
 
 KEY = "gitmem"
 """The variable of a branch's section in git config that holds its line."""
@@ -32,8 +34,7 @@ FactsOf = Callable[[str], Iterable[Fact]]
 """The facts that concern a branch of that (printable) name: its events, and carries of those."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What an event written now says of where it was written."""
 
     branch: str | None
@@ -219,7 +220,7 @@ class Lines:
 
         Git leaves the section of the one that was there; the order tells which is the older only.
         """
-        old = Reflogs(self._history).renamed_from(name)
+        old = self._reflogs().renamed_from(name)
         known = {fact.line for fact in self._facts(printable_name(old))} if old else set()
         return next((value for value in values if value in known), None)
 
@@ -276,10 +277,15 @@ class Lines:
         trunk = self.trunk_tips()
         if commit in trunk:  # just forked: nothing to ask
             return False
-        if commit in Reflogs(self._history).made_on(name):
+        if commit in self._reflogs().made_on(name):
             return bool(self._history.unreached([commit], trunk))
         others = [tip.commit for tip in self._history.tips() if self.name_of(tip) != name]
         return bool(self._history.unreached([commit], [*trunk, *others]))
+
+    def _reflogs(self) -> Reflogs:
+        from gitmem.journal.reflogs import Reflogs  # 4 ms, for what few commands ask
+
+        return Reflogs(self._history)
 
     def name_of(self, tip: Tip, remotes: Sequence[str] | None = None) -> str:
         """Return the branch's name without its remote: a push takes nothing away from a branch."""
@@ -299,7 +305,7 @@ class Lines:
                 # Asked of git: what was read before the lock may be older than it looks.
                 found = self._history.attempt("config", "--get", key).stdout.decode().strip()
                 if not found:
-                    found = secrets.token_hex(8)
+                    found = os.urandom(8).hex()
                     self._git.config_set(key, found)
                 return found
         except (OSError, Unavailable):

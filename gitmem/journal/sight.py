@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.journal.ancestry import Ancestry
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.history import BRANCHES, History
-from gitmem.journal.landing import Carry, Landing
 from gitmem.journal.lines import FactsOf, Lines
-from gitmem.journal.visibility import Fact, Vantage, visible
+from gitmem.journal.visibility import Carry, Fact, Vantage, visible
+
+if TYPE_CHECKING:
+    from gitmem.journal.landing import Carries, Landing
 
 BUDGET = 2.0
 """Seconds that a reader looks for landings of branches; the rest is for the next."""
@@ -40,13 +43,25 @@ class Sight:
         self.lines = Lines(
             git, history, self._ancestry, trunk=trunk, recorded=recorded, facts=facts
         )
-        self._landing = Landing(git, history, self.lines, self._ancestry, folder)
         self.budget = BUDGET
+        self._git = git
+        self._folder = folder
 
     def look(self, vantage: Vantage | None = None, then: bool = False) -> Look:
         """Look from a vantage (None: from HEAD); `then`: only what was known at its commit."""
         vantage = vantage or self.lines.here()
-        return Look(vantage, self._ancestry, self._landing, self._tips(), then, self.budget)
+
+        def carries(facts: Sequence[Fact]) -> Carries:
+            return self._landing.carries(facts, self.budget, vantage.commit)
+
+        return Look(vantage, self._ancestry, carries, self._history.state(), then)
+
+    @cached_property
+    def _landing(self) -> Landing:
+        # What it imports takes 10 ms, and most commands find nothing new to look for.
+        from gitmem.journal.landing import Landing
+
+        return Landing(self._git, self._history, self.lines, self._ancestry, self._folder)
 
     def branches(self) -> list[str]:
         """Return the names of the local branches, as git has them."""
@@ -64,12 +79,8 @@ class Sight:
 
     def close(self) -> None:
         """Stop what was started."""
-        self._landing.close()
-
-    def _tips(self) -> str:
-        """Return what changes whenever any branch moves, or more of its history is fetched."""
-        tips = sorted((tip.ref, tip.commit) for tip in self._history.tips())
-        return hashlib.sha256(json.dumps([tips, self._history.cut]).encode()).hexdigest()[:16]
+        if "_landing" in vars(self):
+            self._landing.close()
 
 
 class Look:
@@ -82,27 +93,26 @@ class Look:
         self,
         vantage: Vantage,
         ancestry: Ancestry,
-        landing: Landing,
-        tips: str,
+        carries: Callable[[Sequence[Fact]], Carries],
+        branches: str,
         then: bool,
-        budget: float,
     ) -> None:
+        """`branches` is what changes whenever a branch does; `carries` finds what is due."""
         self.vantage = vantage
         self._ancestry = ancestry
-        self._landing = landing
+        self._carries = carries
         self._then = then
-        self._budget = budget
         self.due: Sequence[Carry] = ()
         self.complete = True
         self.commit = vantage.commit
-        self.key = json.dumps([asdict(vantage), tips, then])
+        self.key = json.dumps([vantage, branches, then])
 
     def seen(self, facts: Sequence[Fact]) -> set[str]:
         """Return the events seen, of all there are."""
         if self._then:
             facts = [_anchored(fact) for fact in facts]
             return self._visible(facts)
-        found = self._landing.carries(facts, self._budget, self.vantage.commit)
+        found = self._carries(facts)
         self.due, self.complete = found.carries, found.complete
         return self._visible([*facts, *map(_fact, self.due)])
 

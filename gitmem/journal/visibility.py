@@ -8,7 +8,7 @@ when a visible carry names it.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 EMPTY_TREES = frozenset(
     (
@@ -19,8 +19,7 @@ EMPTY_TREES = frozenset(
 """The empty tree, in SHA-1 and SHA-256: anchor of what was written before the first commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vantage:
+class Vantage(NamedTuple):
     """From where one looks: a branch, or a bare commit.
 
     `line` is the branch's identity, which survives renames and which a later branch of the same
@@ -38,8 +37,7 @@ class Vantage:
         return self.branch is not None and self.branch == self.trunk
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """What visibility needs to know of one event; `carries` are the ids that a carry names."""
 
     id: str
@@ -52,6 +50,16 @@ class Fact:
     line: str | None = None
     pending: bool = False
     carries: tuple[str, ...] = ()
+
+
+class Carry(NamedTuple):
+    """A carry to be: the events it names, the commit it stands on, and what it says of itself."""
+
+    anchor: str
+    events: tuple[str, ...]
+    at: str
+    by: str
+    branch: str | None
 
 
 def visible(facts: Iterable[Fact], vantage: Vantage, reaches: Container[str]) -> set[str]:

@@ -11,7 +11,6 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
@@ -19,8 +18,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
-from gitmem.journal.landing import Carry
-from gitmem.journal.visibility import Fact
+from gitmem.journal.visibility import Carry, Fact
 from gitmem.model import JournalName, Memory
 from gitmem.search.database import Database
 from gitmem.search.rows import (
@@ -314,7 +312,7 @@ class EventTable:
             self._fold(touched, self.mark().changed + 1)
         self._set("look", self.look.key if self.look.complete else "")
         if not fresh:
-            self._set("due", [astuple(carry) for carry in self.look.due])
+            self._set("due", self.look.due)
 
     def _plain(self) -> bool:
         """Whether no carry has to do with the events that nobody has looked at yet."""

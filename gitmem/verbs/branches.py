@@ -10,9 +10,8 @@ from functools import cached_property
 from gitmem.errors import NotFound, UsageError
 from gitmem.journal.codec import Event, printable_name
 from gitmem.journal.fold import fold_memory
-from gitmem.journal.landing import Carry
 from gitmem.journal.sight import Sight
-from gitmem.journal.visibility import Fact, Vantage
+from gitmem.journal.visibility import Carry, Fact, Vantage
 from gitmem.model import Memory, Scope
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter

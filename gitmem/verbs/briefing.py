@@ -71,7 +71,8 @@ def compose(
         ("To look at", [f"- {notice}" for notice in notices]),
     )
     place = f"branch {branch}" if branch else "no branch"
-    head = f"# Memory of this repository: {counts['memories']} memories, {place}"
+    known = counts["memories"]
+    head = f"# Memory of this repository: {known} {'memory' if known == 1 else 'memories'}, {place}"
     compact = {
         "b": branch or "HEAD",
         "t": topics,

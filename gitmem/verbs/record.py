@@ -13,9 +13,9 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, encode, printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals, Place
-from gitmem.journal.landing import Carry
 from gitmem.journal.lines import Stamp
 from gitmem.journal.sight import Sight
+from gitmem.journal.visibility import Carry
 from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
 from gitmem.verbs.briefing import WORKING_KINDS

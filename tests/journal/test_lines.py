@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +98,7 @@ def test_pending_until_the_branch_has_a_commit_of_its_own(world: World) -> None:
     first = stamp(world)
     assert first.pending and first.branch == "f" and first.line
     world.commit("c1")
-    assert stamp(world) == replace(first, pending=False)
+    assert stamp(world) == first._replace(pending=False)
     world.fork("g")
     second = stamp(world)
     assert second.pending and second.line != first.line
@@ -371,8 +370,8 @@ def test_of_several_lines_the_latest_is_taken_over(world: World) -> None:
     clone, line = _pushed(world, own=True)
     anchors = (clone.head(),)
     older = Fact("Q", "Q", "remember", "2001", anchors, branch="f", line="0" * 16)
-    newer = replace(older, id="R", at="2999", line="f" * 16)
-    other = replace(newer, id="S", at="2999-2", branch="g", line="e" * 16)
+    newer = older._replace(id="R", at="2999", line="f" * 16)
+    other = newer._replace(id="S", at="2999-2", branch="g", line="e" * 16)
     colleague = world.clone("colleague")
     colleague.switch("f")
     colleague.pull_memories(clone)

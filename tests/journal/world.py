@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -158,7 +157,7 @@ class World:
             new = [pairs[anchor] for anchor in fact.anchors if anchor in pairs]
             if new and fact.id not in self.private:
                 anchors = tuple(dict.fromkeys((*fact.anchors, *new)))
-                self.facts[fact.id] = replace(fact, anchors=anchors)
+                self.facts[fact.id] = fact._replace(anchors=anchors)
 
     def carries(self) -> list[Carry]:
         """Return what should be carried, as seen from HEAD."""
