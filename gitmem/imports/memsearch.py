@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from gitmem.imports.markdown import Page, pages
@@ -46,7 +47,7 @@ ORIGINS = {Memsearch.name: Memsearch()}
 def _turns(page: Page) -> Iterator[Foreign | Skipped]:
     day = Path(page.name).stem
     heads = list(_BLOCK.finditer(page.text))
-    for head, after in zip(heads, [*heads[1:], None], strict=True):
+    for head, after in pairwise([*heads, None] if heads else []):
         if head[1] is None:  # of the day, or of a session
             continue
         block = page.text[head.end() : after.start() if after else None]

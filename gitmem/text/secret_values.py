@@ -15,14 +15,24 @@ from functools import cache
 
 from gitmem.text.secret_rules import data
 
-FILLED = re.compile(r"(.)\1{5}")
+FILLED = re.compile(r"(.)\1{7}")
 """What nobody's secret holds, but `AKIAXXXXXXXXXXXXXXXX` does."""
 
-REFERENCE = re.compile(r"[$<{%\[@&*(]|\.{0,2}/|~/|[A-Za-z][\w+.-]*://|!\w+$")
+REFERENCE = re.compile(r"[$<{%\[@&*(]|\.{0,2}/(?!.*=$)|~/|[A-Za-z][\w+.-]*://|!\w+$")
 """How a variable, a placeholder, a path or an address begins."""
 
 PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_A-Za-z]+")
-SPELLED = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}|(?:19|20)\d\d(?!\d)|\d{1,3}(?!\d)|[A-Za-z](?![A-Za-z])")
+SPELLED = re.compile(
+    r"""
+      [A-Z]?(?=[a-z]{0,4}[aeiouy])[a-z]{2,}+ | [A-Z]?[a-z]{2,4}(?![a-z]) | [A-Z][a-z](?![a-z])
+    | (?=[A-Z]{0,4}[AEIOUY])[A-Z]{2,}+ | [A-Z]{2,4}(?![A-Z]) | [A-Za-z](?![A-Za-z])
+    | (?:19|20)\d\d(?!\d) | \d{1,3}(?!\d)
+    """,
+    re.VERBOSE,
+)
+"""What a name is spelled of: pronounceable words, abbreviations, years and small numbers."""
+
+NAME = re.compile(r"[a-z]+\d{0,3}(?:[-_.][a-z]+\d{0,3}){2,}")
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|$)")
 TOKEN = re.compile(r"[\w+/=.~-]+", re.ASCII)
 
@@ -42,7 +52,7 @@ class Value:
 
 def filled(text: str) -> bool:
     """Return whether the rest of a token is no key: `xxxx…`, `your-token-here`."""
-    return bool(FILLED.search(text)) or "..." in text or _of_words(text)
+    return bool(FILLED.search(text) or NAME.fullmatch(text) or "..." in text or _of_words(text))
 
 
 def is_url_password(value: Value) -> bool:
@@ -108,9 +118,10 @@ def _placeholder(text: str) -> bool:
 
 
 def _wordy(text: str) -> bool:
-    """Return whether `text` is spelled as identifiers are: `userToken_v2`, `Base64-encoded`."""
-    numbers = re.findall(r"\d+", text)
-    return len(numbers) <= 3 and not re.search(r"[^\W_]", SPELLED.sub("", text))
+    """Return whether `text` is spelled as names are: `userToken_v2`, `Base64-encoded`."""
+    numbers, pieces = re.findall(r"\d+", text), SPELLED.findall(text)
+    scraps = len(text) >= 24 and len(text) < 4 * len(pieces)  # chance spells short words only
+    return len(numbers) <= 3 and not scraps and not re.search(r"[^\W_]", SPELLED.sub("", text))
 
 
 def _dotted(text: str) -> bool:

@@ -18,7 +18,7 @@ from gitmem.model import render_data
 from gitmem.text.fence import unfenced
 from gitmem.text.secrets import redact, without_private
 from gitmem.verbs import content
-from gitmem.verbs.whereabouts import Home
+from gitmem.verbs.whereabouts import Site
 
 EARLIEST = "2000-01-01"
 """Times before it are a clock that was never set, or a zero."""
@@ -64,7 +64,7 @@ class Fitting:
     at: str
     updated: str
     by: str
-    home: Home
+    site: Site
     later: Sequence[Later]
     links: Sequence[tuple[str, str]]
     remarks: frozenset[str]
@@ -95,7 +95,7 @@ class Tailor:
         key = self._key(memory.key)
         fields = {
             **self._content(said, remarks),
-            "kind": _word(memory.kind, "note"),
+            "kind": _kind(memory.kind),
             "importance": _importance(memory.importance),
         }
         return Fitting(
@@ -107,7 +107,7 @@ class Tailor:
             at=self._moment(memory.at, remarks),
             updated=self._moment(memory.updated, remarks),
             by=_author(memory.by),
-            home=Home(_branch(memory.branch), tuple(map(_branch, memory.known)), memory.commit),
+            site=Site(_branch(memory.branch), tuple(map(_branch, memory.known)), memory.commit),
             later=[later for each in memory.additions if (later := self._later(each, remarks))],
             links=[self._link(*link, remarks) for link in memory.links if all(link)],
             remarks=frozenset(remarks),
@@ -212,6 +212,12 @@ def _branch(name: str) -> str:
 def _word(value: str, otherwise: str) -> str:
     """Return a kind or relation as one word."""
     return _NO_WORD.sub("-", value.strip().lower()).strip("-_")[:40].rstrip("-") or otherwise
+
+
+def _kind(value: str) -> str:
+    """Return a kind; another tool's context is no working memory of a branch here."""
+    word = _word(value, "note")
+    return "note" if word == "context" else word
 
 
 def _importance(value: str) -> str | None:

@@ -12,7 +12,7 @@ from gitmem.sessions.model import Home
 def home(git: Git, environ: Mapping[str, str]) -> Home:
     """Return the home directory, the worktrees of a repository, its own first, and the rest."""
     roots = tuple(dict.fromkeys(_worktrees(git)))
-    return Home(Path(environ.get("HOME") or "~").expanduser(), roots, dict(environ))
+    return Home(Path(environ.get("HOME") or Path.home()), roots, dict(environ))
 
 
 def _worktrees(git: Git) -> Iterator[Path]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gitmem.journal.codec import Event, decode
+from gitmem.journal.codec import Event, decode, printable_name
 from gitmem.model import JournalName
 from gitmem.search.catalog import Catalog
 
@@ -59,6 +59,7 @@ class Imported:
 
     def has(self, branch: str, fields: Mapping[str, Any]) -> bool:
         """Whether the tool has said this already: a note, or what holds on a branch alone."""
+        branch = printable_name(branch)
         if "reason" in fields:
             return (branch, fields["reason"]) in self.notes
         return self.contents.get(branch) == fields

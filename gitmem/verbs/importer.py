@@ -51,7 +51,7 @@ class Importer:
             NoIdentity: git knows no author; nothing was written.
         """
         author = self._git.identity()
-        commits = [change.fitting.home.commit for change in plan.changes]
+        commits = [change.fitting.site.commit for change in plan.changes]
         whereabouts = Whereabouts(self._git, self._sight, filter(None, commits))
         latest = self._catalog.latest_at(clock.horizon(self._now()))
         work = _Work(plan, whereabouts, self._catalog, printable_name(author), self._now(), latest)
@@ -119,15 +119,18 @@ class _Work:
             return change.before
         fit = change.fitting
         at = fit.at or fit.updated or self._next_at()
-        spot = self._whereabouts.of(fit.home, at)
-        updated = {"updated": fit.updated} if fit.updated > at else {}
-        moved = fit.home.branch and fit.home.branch != spot.fields.get("branch")
+        spot = self._whereabouts.of(fit.site, at)
+        branch = printable_name(fit.site.branch)
+        told = {
+            "branch": branch if branch != spot.fields.get("branch", "") else "",
+            "updated": fit.updated if fit.updated > at else "",
+        }
         event = encode({
             "at": at,
             "by": fit.by or self._author,
             "op": "remember",
             "tags": change.tags,
-            "source": {**fit.source, **updated, **({"branch": fit.home.branch} if moved else {})},
+            "source": _said({**fit.source, **told}),
             **change.fields,
             **spot.fields,
         })  # fmt: skip
@@ -166,13 +169,17 @@ class _Work:
         branch: str = "",
     ) -> None:
         id = root.root.id
-        source = {"import": self._plan.tool, "key": change.fitting.key, "on": branch or None}
+        source = {
+            "import": self._plan.tool,
+            "key": change.fitting.key,
+            "on": printable_name(branch),
+        }
         event = encode({
             "at": at,
             "base": self._heads.get((id, branch)) or self._heads[id, ""],
             "by": by or self._author,
             "memory": id,
-            "source": {name: value for name, value in source.items() if value},
+            "source": _said(source),
             **said,
             **spot.fields,
         })  # fmt: skip
@@ -194,3 +201,7 @@ class _Work:
     def _add(self, journal: JournalName, spot: Spot, event: Event) -> None:
         anchors = self._lines.setdefault(journal, defaultdict(list))
         anchors[spot.anchor].append(event.line)
+
+
+def _said(source: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in source.items() if value not in (None, "")}

@@ -26,7 +26,7 @@ _NO_NAME = re.compile(r"[\0-\x20\x7f~^:?*\[\\]|\.\.|^$")
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class Site:
     """Where a tool had a memory: its branch, all that showed it, and the commit it was noted on."""
 
     branch: str
@@ -67,20 +67,20 @@ class Whereabouts:
         self._chains: dict[str, _Chain] = {}
         self._held = self._reached(set(commits))
 
-    def of(self, home: Home, at: str) -> Spot:
+    def of(self, site: Site, at: str) -> Spot:
         """Return where a memory belongs that was remembered at a time.
 
         One without branch was everybody's. One that the tool showed on the trunk is the trunk's,
         and of a branch that is gone it belongs to one that took it over.
         """
-        if home.commit in self._held:
-            return Spot(home.commit, {})
-        if not home.branch:
+        if site.commit in self._held:
+            return Spot(site.commit, {})
+        if not site.branch:
             return Spot(self._on_trunk(at), {"scope": "repo"})
-        if self._trunk in (home.branch, *home.known):
-            return Spot(self._on_trunk(at), {"branch": printable_name(home.branch)})
-        there = (name for name in (home.branch, *home.known) if self._tip(name))
-        return self.on(next(there, home.branch), at)
+        if self._trunk in (site.branch, *site.known):
+            return Spot(self._on_trunk(at), {"branch": printable_name(site.branch)})
+        there = (name for name in (site.branch, *site.known) if self._tip(name))
+        return self.on(next(there, site.branch), at)
 
     def on(self, branch: str, at: str) -> Spot:
         """Return where an event of a branch belongs.

@@ -16,16 +16,6 @@ from tests.support import git
 TOOL = "git-notes-memory"
 
 
-@pytest.fixture
-def old(tmp_path: Path, hermetic: Path) -> Path:
-    """Return a repository whose commits are older than any memory."""
-    path = tmp_path / "old"
-    path.mkdir()
-    git(path, "init", "-q")
-    commit(path, "first", "2026-03-01T00:00:00Z")
-    return path
-
-
 def test_a_memory_with_all_that_it_has(old: Path) -> None:
     skill = Skill(old, zone=8)
     content = {"decision": "Use PostgreSQL", "cost": 1.5}
