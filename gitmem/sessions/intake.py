@@ -1,0 +1,156 @@
+"""An import as it goes on: sessions grow by what is new in them, and are committed together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from types import TracebackType
+
+from gitmem.sessions import store
+from gitmem.sessions.model import About, Round, Session, Turn
+from gitmem.sessions.spool import Spool, lines_of
+from gitmem.sessions.store import Entries, Entry, SessionStore
+
+
+@dataclass(slots=True)
+class Growth:
+    """What an import did to one session; `changed` counts rounds that read otherwise now."""
+
+    about: About
+    new: int = 0
+    known: int = 0
+    changed: int = 0
+    rounds: int = 0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A session that turns are being added to."""
+
+    session: Session
+    path: str
+    entry: Entry | None
+    texts: dict[int, int] = field(default_factory=dict)
+    spool: Spool | None = None
+
+
+class Intake:
+    """Takes turns in; nothing is seen by others before `commit`.
+
+    Use as a context manager: what is not committed is dropped.
+    """
+
+    def __init__(self, sessions: SessionStore, now: str) -> None:
+        """`now` is an event time, for sessions that do not say when they were held."""
+        self._store = sessions
+        self._git = sessions.git
+        self._now = now
+        self._base: Entries = sessions.entries(sessions.tip())
+        self._changed: Entries = {}
+        self._open: dict[str, _Open] = {}
+        self.growth: dict[str, Growth] = {}
+
+    def __enter__(self) -> Intake:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for one in self._open.values():
+            if one.spool:
+                one.spool.close()
+
+    def session(self, about: About, source: str = "") -> None:
+        """Say of a session what is known of it; a turn may follow."""
+        one = self._opened(about, source)
+        one.session = replace(one.session, about=store.joined(one.session.about, about))
+        self.growth[store.key(about.agent, about.id)].about = one.session.about
+
+    def add(self, about: About, turn: Turn) -> None:
+        """Add a turn to a session, if it is not there yet."""
+        growth = self.growth.setdefault(store.key(about.agent, about.id), Growth(about))
+        one = self._opened(about, "")
+        what = self._grow(one, turn)
+        setattr(growth, what, getattr(growth, what) + 1)
+        growth.rounds = one.session.rounds
+
+    def settle(self) -> None:
+        """Write the sessions that are open: what follows may be another transcript."""
+        for key, one in self._open.items():
+            if entry := self._written(one):
+                self._changed[key] = entry
+        self._open.clear()
+
+    def commit(self, author: str, at: int, message: str) -> str | None:
+        """Commit what is new; None if nothing is."""
+        self.settle()
+        if not self._changed:
+            return None
+        return self._store.commit(self._base, self._changed, self._merged, author, at, message)
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _opened(self, about: About, source: str) -> _Open:
+        key = store.key(about.agent, about.id)
+        if key not in self._open:
+            entry = self._changed.get(key) or self._base.get(key)
+            if entry:
+                session = store.session_from(self._git.blob(entry.meta))
+                one = _Open(session, entry.path, entry, dict(self._texts(entry, session.rounds)))
+            else:
+                where = store.path(about, self._now)
+                one = _Open(Session(about, 0, "", source=source), where, None)
+            self._open[key] = one
+            self.growth.setdefault(key, Growth(about, rounds=one.session.rounds))
+        return self._open[key]
+
+    def _texts(self, entry: Entry, count: int) -> Iterator[tuple[int, int]]:
+        for line in lines_of(self._git, entry.rounds, count):
+            turn = store.round_from(line).turn
+            yield _digest(turn.id), _digest(turn.text)
+
+    def _written(self, one: _Open) -> Entry | None:
+        """Write a session's blobs; None if nothing of it is new, or nothing was said in it."""
+        if one.spool is None:
+            meta = store.meta(one.session)
+            if one.entry is None or self._git.blob(one.entry.meta) == meta:
+                return None
+            return one.entry._replace(meta=self._git.write_blob(meta))
+        with one.spool as spool:
+            rounds = spool.blob()
+        return Entry(one.path, self._git.write_blob(store.meta(one.session)), rounds)
+
+    def _merged(self, mine: Entry, theirs: Entry) -> Entry:
+        """Add to another's session what is new in ours."""
+        ours, other = (store.session_from(self._git.blob(one.meta)) for one in (mine, theirs))
+        other = replace(other, about=store.joined(other.about, ours.about))
+        one = _Open(other, theirs.path, theirs, dict(self._texts(theirs, other.rounds)))
+        for line in lines_of(self._git, mine.rounds, ours.rounds):
+            self._grow(one, store.round_from(line).turn)
+        return self._written(one) or theirs
+
+    def _grow(self, one: _Open, turn: Turn) -> str:
+        """Append a turn that is not there, and return what it is: new, known or changed."""
+        id, text = _digest(turn.id), _digest(turn.text)
+        if id in one.texts:
+            return "known" if one.texts[id] == text else "changed"
+        one.texts[id] = text
+        if one.spool is None:
+            one.spool = Spool(self._git)
+            if one.entry:
+                had = one.session.rounds
+                one.spool.extend(lines_of(self._git, one.entry.rounds, had))
+        round = Round(one.session.rounds + 1, turn)
+        one.spool.add(store.line(round))
+        ended = max(one.session.ended, turn.at)
+        one.session = replace(one.session, rounds=round.index, ended=ended)
+        return "new"
+
+
+def _digest(text: str) -> int:
+    raw = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(raw)

@@ -1,0 +1,94 @@
+"""Rounds on their way into a blob: in memory while they are few, in a file when they are many."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import IO
+
+from gitmem.errors import Unavailable
+from gitmem.journal.git import Git
+from gitmem.journal.history import History
+from gitmem.journal.spawn import stream
+
+MANY = 5_000
+"""Rounds from which on a session is read in pieces: it may be larger than memory."""
+
+IN_MEMORY = 4 * 2**20
+"""Bytes that are held before a file is made."""
+
+
+class Spool:
+    """The lines of one session, appended to and then written as a blob."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add(self, line: bytes) -> None:
+        """Append a line, given without its end."""
+        self._lines.append(line + b"\n")
+        self._size += len(line) + 1
+        if self._size > IN_MEMORY:
+            self._flush()
+
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Append lines."""
+        for line in lines:
+            self.add(line)
+
+    def blob(self) -> str:
+        """Write the blob and return its id."""
+        if self._file is None:
+            return self._git.write_blob(b"".join(self._lines))
+        self._flush()
+        # Git streams what is larger than this, instead of mapping all of it.
+        options = ("-c", "core.bigFileThreshold=16m")
+        history = History(self._git.layout)
+        history.command[1:1] = options
+        done = history.attempt("hash-object", "-w", "--no-filters", self._file.name)
+        if done.returncode:
+            raise Unavailable("a conversation cannot be written", "is the disk full?")
+        return done.stdout.decode().strip()
+
+    def close(self) -> None:
+        """Delete the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+        self._file, self._lines, self._size = None, [], 0
+
+    def _flush(self) -> None:
+        if self._file is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="gitmem-rounds-")
+        self._file.writelines(self._lines)
+        self._file.flush()
+        self._lines, self._size = [], 0
+
+
+def lines_of(git: Git, oid: str, count: int) -> Iterator[bytes]:
+    """Yield the lines of a blob that has `count` of them; of a large one in bounded memory."""
+    if count < MANY:
+        yield from (line for line in git.blob(oid).split(b"\n") if line)
+        return
+    history = History(git.layout)
+    rest = b""
+    for piece in stream([*history.command, "cat-file", "blob", oid], git.layout.git_dir,
+                        history.environ):  # fmt: skip
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line for line in whole if line)
+    if rest:
+        yield rest
