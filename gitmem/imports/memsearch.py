@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 
 from gitmem.imports.markdown import Page, pages
@@ -47,10 +46,11 @@ ORIGINS = {Memsearch.name: Memsearch()}
 def _turns(page: Page) -> Iterator[Foreign | Skipped]:
     day = Path(page.name).stem
     heads = list(_BLOCK.finditer(page.text))
-    for head, after in pairwise([*heads, None] if heads else []):
+    ends = [*(head.start() for head in heads[1:]), len(page.text)]
+    for head, end in zip(heads, ends, strict=False):  # without any head there is one end
         if head[1] is None:  # of the day, or of a session
             continue
-        block = page.text[head.end() : after.start() if after else None]
+        block = page.text[head.end() : end]
         anchor = _ANCHOR.search(block)
         text = _ANCHOR.sub("", block).strip()
         if not text or text.startswith(_FAILED):

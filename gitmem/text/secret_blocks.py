@@ -12,11 +12,11 @@ from itertools import pairwise
 
 MARKER = re.compile(r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 HEADERS = re.compile(r"(?:(?:\s|\\n){1,4}[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,100}){0,9}")
-RUN = re.compile(r"[A-Za-z0-9+/=]+")
-GAP = re.compile(r"(?:\s|\\{1,3}[nrt]|[\"'>|+,#*]){0,24}")
+TOKEN = re.compile(r"\\{1,4}[nrt]|(?P<run>[A-Za-z0-9+/=]+)")
+GAP = re.compile(r"(?:\s|\\{1,4}[nrt]|[\"'>|+,#*]){0,24}")
 """What may stand between two lines of a key: white space, its escapes, and what quotes a line."""
 
-NEWLINE = re.compile(r"[ \t]*(?:\r?\n|\\{1,3}[nr])")
+NEWLINE = re.compile(r"[ \t]*(?:\r?\n|\\{1,4}[nr])")
 
 LINE = 20
 """Fewest characters of a line of base64 that is not the last one."""
@@ -43,7 +43,9 @@ def private_keys(text: str) -> Iterator[Span]:
 
 def _is_key(text: str, start: int, end: int) -> bool:
     """Return whether a key stands between two markers, and not "and"."""
-    return bool(NEWLINE.match(text, start, end)) or any(len(run[0]) >= LINE for run in RUN.finditer(text, start, end))
+    return bool(NEWLINE.match(text, start, end)) or any(
+        len(run[0]) >= LINE for run in _runs(text, start, end)
+    )
 
 
 def _after(text: str, start: int, end: int) -> int | None:
@@ -51,7 +53,7 @@ def _after(text: str, start: int, end: int) -> int | None:
     headers = HEADERS.match(text, start, end)
     place = headers.end() if headers else start
     found = None
-    for run in RUN.finditer(text, place, end):
+    for run in _runs(text, place, end):
         cut = found and run.end() == end  # the last line, of which only a part is left
         if not GAP.fullmatch(text, place, run.start()) or (len(run[0]) < LINE and not cut):
             break
@@ -62,10 +64,15 @@ def _after(text: str, start: int, end: int) -> int | None:
 def _before(text: str, start: int, end: int) -> int | None:
     """Return where the rest of a key that ends at `end` begins, None if there is none."""
     place, found = end, None
-    for run in reversed(list(RUN.finditer(text, start, end))):
+    for run in reversed(list(_runs(text, start, end))):
         last = place == end  # may be short
         if not GAP.fullmatch(text, run.end(), place) or (len(run[0]) < LINE and not last):
             break
         place = run.start()
         found = place if len(run[0]) >= LINE else found
     return found
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the runs of base64 between two places; the n of an escaped line end is none."""
+    return (token for token in TOKEN.finditer(text, start, end) if token["run"])

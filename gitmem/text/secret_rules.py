@@ -18,7 +18,8 @@ from typing import Any
 # Between a name and its value: the end of a quoted name, a type, `=` and the like, or a verb.
 JOIN = r"""
   (?: [_-]?\d{1,2} )? \\{0,3} ["'`*\]]{0,3}
-  (?: [ ]?:[ ]? (?:Optional\[)? (?:str|bytes|[Ss]tring|SecretStr) \]? (?:[ ]?\|[ ]?None)? (?=[ ]?=) )?
+  (?: [ ]?:[ ]? (?:Optional\[)? (?:str|bytes|[Ss]tring|SecretStr) \]? (?:[ ]?\|[ ]?None)?
+      (?=[ ]?=) )?
   (?: [ \t]{0,8} (?: := | => | -> | ={1,3} | :{1,2} | ： | > ) [ \t]{0,8}
     | (?P<prose> [ \t]{1,2} (?:is|was|to|ist|est|es) [ \t:]{1,3} | 是 | 为 ) )
   \*{0,2} [ ]?
@@ -27,11 +28,12 @@ JOIN = r"""
 # A value that `secret_values` judges: between quotes, or up to what ends a word in code.
 VALUE = r"""
   (?: [bru](?=["']) )? \\{0,3}
-  (?: (?P<quote>["'`]) (?P<quoted> (?: (?!\\{0,3}(?P=quote)) \S ){6,512}+ ) (?=\\{0,3}(?P=quote))
-    | ["'`]? (?P<bare> (?: [^\s"'`,;<>(){}\[\]|&\\，。；、）」] | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,512}+ )
-      (?![(\[{]) )
+  (?: (?P<quote>["'`])
+      (?P<quoted> (?: (?!\\{0,3}(?P=quote)) \S ){6,4096}+ ) (?=\\{0,3}(?P=quote))
+    | ["'`]?
+      (?P<bare> (?: [^\s"'`,;<>(){}\[\]|&\\，。；、）」]
+                  | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,2048}+ ) (?![(\[{]) )
 """
-
 
 # `DB_PASS`, `dbPass`, `pass=`, but not the "PASS:" of test results.
 PASS = r"""(?:(?i:(?<=[_-])pass|(?<![A-Za-z])pass(?=["']|[ ]?=))|(?<=[a-z])Pass)"""

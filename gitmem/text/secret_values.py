@@ -43,7 +43,7 @@ SYMBOLS = frozenset(string.punctuation) - frozenset("-_.,:;/\\'\"`")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value where it was found: `quoted`, and whether only `prose` ("is") joins it to its name."""
+    """A value: whether it stands in quotes, and whether only `prose` ("is") gives it its name."""
 
     text: str
     quoted: bool = True
@@ -140,7 +140,9 @@ def _joined(piece: str) -> bool:
         return piece in _words()
     reached = [True] + [False] * len(piece)
     for end in range(2, len(piece) + 1):
-        reached[end] = any(reached[start] and piece[start:end] in _words() for start in range(end - 1))
+        reached[end] = any(
+            reached[start] and piece[start:end] in _words() for start in range(end - 1)
+        )
     return reached[-1]
 
 

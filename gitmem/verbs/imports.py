@@ -158,7 +158,7 @@ def _settled(
             remarks.update(mine.fitting.remarks)
     new = sum(change.before is None for change in compared)
     found = len(compared)
-    return changes, MemoryReport(found, new, revised, unchanged, conflicts, {}, remarks)
+    return changes, MemoryReport(found, new, revised, unchanged, conflicts, {}, dict(remarks))
 
 
 def _beside(change: Change, done: str) -> Change:

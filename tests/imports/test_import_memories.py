@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 
 from gitmem.errors import NoIdentity, NotFound, Unreadable, UsageError
 from gitmem.imports import TOOLS, origin
-from tests.imports.support import DATA, NOW, Opened, by_key, commit, opened, texts, tips
+from gitmem.text.fence import fenced
+from tests.imports.support import DATA, Opened, by_key, commit, opened, texts, tips
 from tests.support import git
 
 JSON = "results.json"
@@ -145,6 +147,9 @@ def test_a_text_that_changed_becomes_a_revision(gm: Opened, tmp_path: Path) -> N
     assert (memory.body, memory.updated) == ("Prefers spaces", "2026-04-01T10:00:00.000000Z")
     assert memory.tags == ("style",) and not memory.contested
     assert gm.import_memories("mem0", tmp_path / JSON).unchanged == 1
+    gm.import_memories("mem0", mem0(tmp_path, {"memory": "Prefers neither"}))
+    (memory,) = gm.list()
+    assert memory.body == "Prefers neither" and not memory.contested and len(memory.heads) == 1
 
 
 def test_what_was_revised_here_stays_and_is_reported(gm: Opened, tmp_path: Path) -> None:
@@ -211,7 +216,8 @@ def test_two_memories_of_one_key(gm: Opened, tmp_path: Path) -> None:
 
 
 def test_the_same_key_of_another_tool_is_another_memory(gm: Opened, tmp_path: Path) -> None:
-    gm.import_memories("mem0", mem0(tmp_path, {"memory": '{"import":"openmemory","key":"a"}'}))
+    gm.import_memories("mem0", mem0(tmp_path, {}))
+    gm.remember({"source": {"import": "openmemory", "key": "a"}, "text": "no import"})
     file = tmp_path / "memories.jsonl"
     file.write_text('{"id": "a", "content": "Prefers tea"}\n')
     assert gm.import_memories("openmemory", file).new == 1
@@ -237,6 +243,16 @@ def test_secrets_and_private_spans_are_not_kept(gm: Opened, repo: Path, tmp_path
     assert "[redacted: " in memory.body and "business" not in memory.body
     assert key not in git(repo, "log", "-p", "refs/notes/gitmem/shared")
     assert gm.import_memories("mem0", file).unchanged == 1
+
+
+def test_what_gitmem_injected_is_not_taken_for_memory(gm: Opened, tmp_path: Path) -> None:
+    injected = fenced("Use PostgreSQL", "from gitmem")
+    report = gm.import_memories(
+        "mem0",
+        mem0(tmp_path, {"memory": f"Prefers tea.\n\n{injected}"}, {"id": "b", "memory": injected}),
+    )
+    assert [text.strip() for text in texts(gm)] == ["Prefers tea."]
+    assert report.skipped == {"a memory that cannot be kept: there is nothing to remember": 1}
 
 
 def test_a_password_by_its_name_in_data(gm: Opened, repo: Path) -> None:
@@ -275,6 +291,26 @@ def test_data_that_nests_too_deep_is_counted(gm: Opened, repo: Path) -> None:
     assert (report.new, texts(gm)) == (1, ["good"])
     (reason,) = report.skipped
     assert reason.startswith("a memory that cannot be kept: the data nests deeper")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("Big Decision!", "big-decision"), ("context", "note"), ("", "note"), ("学习", "学习")],
+)
+def test_kinds(gm: Opened, repo: Path, given: str, kept: str) -> None:
+    data = {"a": {"d": "x", "b": "main", "t": given}}
+    git(repo, "notes", "--ref", "mem-main", "add", "-m", json.dumps(data), "HEAD")
+    gm.import_memories("git-notes-memory", shared=False)
+    assert gm.list()[0].kind == kept and gm.context() == ""
+
+
+def test_a_branch_whose_name_is_not_utf8(gm: Opened, repo: Path) -> None:
+    name = b"caf\xe9".decode("utf-8", "surrogateescape")
+    git(repo, "branch", name)
+    git(repo, "notes", "--ref", f"mem-{name}", "add", "-m", '{"a":{"d":"x"}}', "HEAD")
+    gm.import_memories("git-notes-memory")
+    assert texts(gm) == [] and texts(gm, name) == ["x"]
+    assert gm.import_memories("git-notes-memory").unchanged == 1
 
 
 def test_links_between_memories(gm: Opened) -> None:
@@ -413,11 +449,19 @@ def test_of_a_folder_what_can_be_read_is_imported(gm: Opened, tmp_path: Path) ->
     assert sum(report.skipped.values()) == 5
 
 
-def test_two_imports_at_once_add_each_memory_once(repo: Path, tmp_path: Path) -> None:
-    file = mem0(tmp_path, {"created_at": None})
-    with opened(repo) as one, opened(repo, NOW + timedelta(seconds=1)) as other:
-        one._fresh()
-        other._fresh()
-        one.import_memories("mem0", file)
-        assert other.import_memories("mem0", file).unchanged == 1
-        assert len(one.list()) == 1
+IMPORT = """
+import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from gitmem.api.imports import Imports
+with Imports(Path("."), "program", os.environ, lambda: datetime.now(UTC)) as gm:
+    gm.import_memories("mem0", sys.argv[1])
+"""
+
+
+def test_imports_at_once_add_each_memory_once(gm: Opened, repo: Path, tmp_path: Path) -> None:
+    file = mem0(tmp_path, *({"id": str(n), "created_at": None} for n in range(20)))
+    command = [sys.executable, "-c", IMPORT, str(file)]
+    running = [subprocess.Popen(command, cwd=repo) for _ in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    assert len(gm.list()) == 20

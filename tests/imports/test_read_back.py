@@ -195,6 +195,7 @@ def written(folder: Path, *rows: Mapping[str, Any] | str) -> Path:
         (record(event="{}"), "a line whose event is broken"),
         (record(event="free text"), "a line whose event is broken"),
         (record(event=GOOD.line.decode() + "\nfree text"), "a line whose event is broken"),
+        (record(event=GOOD.line.decode().replace(",", ",\n")), "a line whose event is broken"),
         (record(event=GOOD.line.decode().replace("good", "\ud800")), "a line whose event is brok"),
         (record(anchor="HEAD"), "a line with an anchor"),
         (record(anchor="../" * 13 + "a"), "a line with an anchor"),

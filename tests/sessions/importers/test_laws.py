@@ -69,7 +69,7 @@ def imported(agent: str, path: Path) -> list[Turn]:
 @given(
     content=st.binary() | st.text().map(str.encode) | json_values.map(json.dumps).map(str.encode)
 )
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_bytes(tmp_path: Path, agent: str, content: bytes) -> None:
     for name in ("a.jsonl", "a.json", "openclaw-agent.sqlite"):
         (tmp_path / name).write_bytes(content)
@@ -93,7 +93,7 @@ def test_every_line_more_adds_to_what_there_was(
 
 @every_sample
 @given(data=st.data())
-@settings(max_examples=15)
+@settings(max_examples=12)
 def test_cut_anywhere(
     tmp_path: Path, agent: str, root: Path, name: Path, data: st.DataObject
 ) -> None:
@@ -107,7 +107,7 @@ def test_cut_anywhere(
 
 @every_sample
 @given(data=st.data())
-@settings(max_examples=15)
+@settings(max_examples=12)
 def test_lines_dropped_doubled_and_shuffled(
     tmp_path: Path, agent: str, root: Path, name: Path, data: st.DataObject
 ) -> None:
@@ -119,7 +119,7 @@ def test_lines_dropped_doubled_and_shuffled(
 
 @every_sample
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_anything_where_something_else_is_expected(
     tmp_path: Path, agent: str, root: Path, name: Path, data: st.DataObject
 ) -> None:

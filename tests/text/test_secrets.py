@@ -1,0 +1,339 @@
+"""Secrets: each kind is found wherever it stands, and ordinary text is left as it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from base64 import b64encode
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.text import secret_rules, secrets
+from gitmem.text.secrets import Finding, Redacted, find, redact, without_private
+from tests.text import secret_corpus
+from tests.text.secret_corpus import Secret, documents, ordinary, pem, sentences
+
+ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("GITMEM_SHARED_DATA", ROOT.parent / "shared" / "data"))
+SECRETS = secret_corpus.secrets()
+DICE = random.Random(secret_corpus.SEED)
+
+EXAMPLES = {  # what documents installed on a machine show as examples of credentials, and whose
+    "geheim$parole": "urllib.request: a password in its docstring",
+    "czZCaGRSa3F0MzpnWDFmQmF0M2JW": "RFC 6749: basic authorization of the example client",
+    "2YotnFZFEjr1zCsicMWpAA": "RFC 6749: the example access token",
+    "tGzv3JOkF0XG5Qx2TlKWIA": "RFC 6749: the example refresh token",
+    "mF_9.B5f-4.1JqM": "RFC 6750: the example bearer token",
+    "p4ssw0rd": "git-imap-send(1)",
+    "secr3t": "git-credential(1)",
+    "fredpassword": "uri(7)",
+    "debian": "apt_auth.conf(5)",
+    "he%2F%2Fo": "pip: how to escape a password in a URL",
+    "dXNlcjpwYXNzd29yZA==": "lazr.restfulclient: user:password",
+    "sdf0o9823sjdfsdf": "requests-oauthlib",
+    "kjerht2309uf": "requests-oauthlib",
+    "lsdajfh923874": "requests-oauthlib",
+    "qwe089234lkjsdf": "oauthlib",
+    "kjfch2345sdf": "oauthlib",
+}
+
+
+def kept(text: str) -> list[str]:
+    """Return what of `text` would be redacted, but for known examples."""
+    found = [text[finding.start : finding.end] for finding in find(text)]
+    return [secret for secret in found if secret.strip("&") not in EXAMPLES]
+
+
+# -- what is found ------------------------------------------------------------------------------
+
+
+def test_there_are_secrets_enough() -> None:
+    assert len({secret.secret for secret in SECRETS}) >= 200
+    assert len({secret.rule for secret in SECRETS}) >= 40
+
+
+@pytest.mark.parametrize("rule", dict.fromkeys(secret.rule for secret in SECRETS))
+def test_every_kind_is_found_and_named(rule: str) -> None:
+    for secret in (secret for secret in SECRETS if secret.rule == rule):
+        redacted = redact(secret.text)
+        assert secret.secret not in redacted.text, secret.text
+        assert rule in redacted.found, secret.text
+        assert len(redacted.text) >= len(secret.text) - len(secret.secret)
+
+
+def test_every_rule_finds_something() -> None:
+    tried = {secret.rule for secret in SECRETS} | UNTRIED
+    assert {rule.name for rule in secret_rules.rules()} - tried == set()
+
+
+UNTRIED = {
+    # Forms known from one place only, or like one that is tried but for its first letters.
+    *"cerebras-key e2b-key easypost-key elevenlabs-key fireworks-key firebase-server-key".split(),
+    *"flutterwave-key grafana-key harness-token honeycomb-key infracost-key langfuse-key".split(),
+    *"posthog-key postman-token prefect-key render-key shippo-token sourcegraph-token".split(),
+    *"teams-webhook together-key typeform-token vercel-token weights-and-biases-key".split(),
+    *"yandex-key algolia-key snyk-token ngrok-token npm-auth putty-key private-key-body".split(),
+}
+
+
+@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "PGP "])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", "\n> ", "\\\\n"])
+def test_private_keys(kind: str, newline: str) -> None:
+    block = pem(kind, DICE, newline)
+    assert redact(f"key: {block} end") == Redacted(
+        "key: [redacted: private-key] end", ("private-key",)
+    )
+    half = len(block) // 2
+    for torn in (f"key: {block[:half]}", f"{block[half:]} end", f"{block[:half]}\n...\nthe rest"):
+        left = redact(torn).text
+        assert not re.search(r"[A-Za-z0-9+/]{20}", left), left
+    assert redact(f"{block[:half]}\n...\nthe rest").text.endswith("\n...\nthe rest")
+
+
+def test_a_private_key_with_headers_and_two_in_a_row() -> None:
+    headers = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n"
+    first, second = (pem("RSA ", DICE).split("\n", 1) for _ in range(2))
+    torn = f"{first[0]}\n{headers}{first[1][:400]}"
+    assert redact(f"{torn}\n\n{second[0]}\n{second[1]}").found == ("private-key", "private-key")
+    assert redact(torn).text == "[redacted: private-key]"
+
+
+@pytest.mark.parametrize(
+    "start", ["b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAE", "MIIEpAIBAAKCAQEA", "MIIEvQIBADANBgkqhkiG"]
+)
+def test_the_body_of_a_private_key_alone(start: str) -> None:
+    lines = pem("", DICE).split("\n")[1:-2]
+    text = "\n".join([start + lines[0][len(start) :], *lines[1:], "and some words"])
+    assert redact(text).text == "[redacted: private-key-body]\nand some words"
+
+
+def test_only_the_secret_is_replaced() -> None:
+    token = "gh" + "p_" + "a1B2" * 9
+    assert redact(f"API_TOKEN='{token}' and postgres://app:hunter2@db/x") == Redacted(
+        "API_TOKEN='[redacted: github-token]' and postgres://app:[redacted: url-password]@db/x",
+        ("github-token", "url-password"),
+    )
+    assert find(f"x {token}") == [Finding("github-token", 2, 2 + len(token))]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("\\n", "\\n"),
+        ("%20", "%20"),
+        ("\x1b[32m", "\x1b[0m"),
+        ("key_", "."),
+        ("密", "钥"),
+        ("(", ")"),
+    ],
+)
+def test_a_token_ends_where_its_alphabet_ends(before: str, after: str) -> None:
+    token = "AK" + "IA" + "Q3EGRZ2S7LMNPT4X"
+    assert redact(before + token + after).text == before + "[redacted: aws-access-key-id]" + after
+    assert not redact(f"x{token}").found
+    assert not redact(f"{token}A").found
+
+
+def test_documented_examples_have_the_form_of_keys() -> None:
+    """Nobody needs AWS' examples remembered, and trying gitmem out with them shows that it works."""
+    assert redact("AKIA" + "IOSFODNN7EXAMPLE").found == ("aws-access-key-id",)
+    secret = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
+    assert redact(f"aws_secret_access_key={secret}").found == ("aws-secret-access-key",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=hunter2",
+        "password: 'hunter2'",
+        "DB_PASS=SuperSecret123!",
+        "PASSWORD=\"it's3cret\"",
+        "passwd = b'x9!kkkkk'",
+        "my_password2 = 'Tr0ub4dor&3'",
+        'os.environ["DB_PASSWORD"] = "Tr0ub4dor&3"',
+        "DB_PASS=Tr0ub4dor&3",
+        "?user=ada&password=Tr0ub4dor3&x=1",
+        "API_KEY=abcd1234efgh5678",
+        'apiKey => "abcd1234efgh5678"',
+        "secret: 7c4a8d09ca3762af",
+        "token is 0123456789abcdef0123456789abcdef",
+        'api_key: Optional[str] = "abcd1234efgh5678"',
+        "Passwort ist Tr0ub4dor&3",
+        "password: \"Tr0ub4dor",  # torn
+    ],
+)  # fmt: skip
+def test_assignments(text: str) -> None:
+    assert set(redact(text).found) <= {"password", "secret"} != set()
+    assert redact(text).found, text
+
+
+@given(
+    st.lists(st.sampled_from(SECRETS), min_size=1, max_size=4), st.sampled_from(["\n", " ", ", "])
+)
+def test_what_is_redacted_stays_redacted(chosen: list[Secret], joint: str) -> None:
+    once = redact(joint.join(secret.text for secret in chosen))
+    assert redact(once.text) == Redacted(once.text)
+    assert all(secret.secret not in once.text for secret in chosen)
+
+
+@given(st.text(), st.sampled_from(SECRETS))
+def test_findings_are_in_order_and_apart(text: str, secret: Secret) -> None:
+    whole = f"{text}\n{secret.text}\n{text}"
+    edges = [edge for finding in find(whole) for edge in (finding.start, finding.end)]
+    assert edges == sorted(set(edges))
+    assert secret.secret not in redact(whole).text
+
+
+def test_characters_that_grow_in_lower_case_do_not_shift_what_is_redacted() -> None:
+    assert redact("İİİ PASSWORD=Tr0ub4dor3 İ").text == "İİİ PASSWORD=[redacted: password] İ"
+
+
+# -- what is not --------------------------------------------------------------------------------
+
+
+def test_there_are_tricky_sentences_enough() -> None:
+    assert len(set(ordinary())) >= 300
+
+
+@pytest.mark.parametrize("sentence", ordinary())
+def test_tricky_sentences_are_left_alone(sentence: str) -> None:
+    assert redact(sentence) == Redacted(sentence)
+
+
+def test_documents_of_this_machine_are_left_alone() -> None:
+    """At most 40 sentences of a document, so that there are many documents."""
+    texts = (list(islice(sentences(text), 40)) for _, text in documents())
+    chosen = list(dict.fromkeys(islice((s for some in texts for s in some), 20_000)))
+    assert len(chosen) >= 10_000
+    assert [(sentence, kept(sentence)) for sentence in chosen if kept(sentence)] == []
+
+
+@pytest.mark.skipif(
+    not (SHARED / "transcripts").is_dir(),
+    reason="the transcripts stand in ../shared/data/transcripts (or $GITMEM_SHARED_DATA)",
+)
+def test_transcripts_are_left_alone() -> None:
+    paths = [path for path in (SHARED / "transcripts").rglob("*") if path.is_file()]
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in paths}
+    assert sum(map(len, texts.values())) > 100_000
+    assert {path.name: kept(text) for path, text in texts.items() if kept(text)} == {}
+
+
+# -- the time it takes --------------------------------------------------------------------------
+
+
+def test_ordinary_text_compiles_few_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule is tried where one of its anchors stands, and nowhere else."""
+    tried: Counter[str] = Counter()
+    pattern = secret_rules.Rule.pattern.func
+    counting = property(lambda rule: (tried.update([rule.name]), pattern(rule))[1])
+    monkeypatch.setattr(secret_rules.Rule, "pattern", counting)
+    find("Chose PostgreSQL for persistence, in src/app.py, because the team knows it. " * 99)
+    assert not tried
+    find("the password is asked for twice")
+    assert tried.keys() == {"password", "connection-string-password"}
+
+
+@pytest.mark.parametrize("rule", secret_rules.rules(), ids=lambda rule: rule.name)
+def test_no_rule_can_run_away(rule: secret_rules.Rule) -> None:
+    """No endless repetition has anything behind it, and none has another one in it."""
+    parser: Any = pytest.importorskip("re._parser")
+    assert _endless(parser.parse(rule.expression, rule.flags), last=True) == []
+
+
+def _endless(items: Any, *, last: bool, inside: bool = False) -> list[Any]:
+    """Return the repetitions without a bound that something follows that can fail."""
+    found: list[Any] = []
+    for place, (code, argument) in enumerate(items):
+        final = last and place == len(items) - 1
+        name = str(code)
+        if name in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
+            endless = str(argument[1]) == "MAXREPEAT"
+            if endless and (inside or not (final or name == "POSSESSIVE_REPEAT")):
+                rest = items[place + 1 :]
+                found += [] if _optional(rest) and not inside else [(name, argument)]
+            found += _endless(argument[2], last=False, inside=inside or argument[1] > 1)
+        elif name == "SUBPATTERN":
+            found += _endless(argument[3], last=final, inside=inside)
+        elif name == "BRANCH":
+            for branch in argument[1]:
+                found += _endless(branch, last=final, inside=inside)
+    return found
+
+
+def _optional(items: Any) -> bool:
+    return all("REPEAT" in str(code) and argument[0] == 0 for code, argument in items)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "eyJ", "eyJ-", "eyJaaaaaaaaaa.", "password=", "password = \"", "token:token", "api_key=",
+        "://a:", "a://b:c", "AKIA", "ghp_", "glpat-", "sk-", "xoxb-1", "SG.", "Bearer ", "Basic ",
+        "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n",
+        "A" * 64 + "\n-----END PRIVATE KEY-----", "machine a login ", "curl -u ", "--password ",
+        "MIIEpAIBA", "MTMTMTMT.", "1:AA", "a" * 32 + "-us", "Q~", "sig=", "hooks.slack.com/services/",
+        "<private>", "</private>", "`<private>`", "heroku ", "PuTTY-User-Key-File-2:", "\\\\\\", "İ",
+    ],
+)  # fmt: skip
+def test_hostile_repetitions_end(part: str) -> None:
+    """64 KiB of each; benchmarks/secrets.py shows that the time grows with the length."""
+    text = (part * (1 << 16))[: 1 << 16]
+    assert len(redact(text).text) <= 2 * len(text)
+    assert len(without_private(text)) <= len(text)
+
+
+# -- private spans ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b</private> c", "a  c"),
+        ("a <PRIVATE>b\n\nc</Private> d", "a  d"),
+        ("a<private>b<private>c</private>d</private>e", "ae"),
+        ("a<private>b</private>c<private>d</private>e", "ace"),
+        ("a <private>open to the end", "a "),
+        ("a </private> b", "a </private> b"),
+        ("The `<private>` tag hides text.", "The `<private>` tag hides text."),
+        ("`<private>x</private>`", "``"),
+        ("nothing private", "nothing private"),
+        ("", ""),
+    ],
+)
+def test_private_spans_are_dropped(text: str, left: str) -> None:
+    assert without_private(text) == left
+    assert without_private(left) == left
+
+
+# -- the data -----------------------------------------------------------------------------------
+
+
+def test_the_rules_are_well_formed() -> None:
+    rules = secret_rules.rules()
+    names = Counter(rule.name for rule in rules)
+    assert {name for name, count in names.items() if count > 1} == {"password", "secret"}
+    assert len(names) >= 100
+    for rule in rules:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+        assert rule.pattern and rule.anchors and all(rule.anchors)
+        assert not rule.folded or all(anchor == anchor.lower() for anchor in rule.anchors)
+        assert rule.check in {"", *secrets.CHECKS}
+
+
+def test_the_word_lists_are_sorted_and_say_a_thing_once() -> None:
+    data = secret_rules.data()
+    for words in (data["ordinary"]["words"], data["assigned"]["key"]):
+        assert words == sorted(set(words))
+
+
+def test_basic_authorization_is_decoded() -> None:
+    assert redact("Basic " + b64encode(b"ada:pw").decode()).found == ("basic-authorization",)
+    assert not redact("Basic " + b64encode(b"no colon in it").decode()).found
