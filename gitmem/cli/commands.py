@@ -39,6 +39,11 @@ SECTIONS = {
         ("diff", "branch", "Compare what two branches know."),
         ("adopt", "branch", "Make a branch's memories seen from HEAD; its code stays where it is."),
     ),
+    "Conversations": (
+        ("import", "imports", "Import conversations of agents, or what another tool remembers."),
+        ("session", "conversations", "List, show or tag imported conversations."),
+        ("card", "conversations", "Distil rounds of conversations into a memory that cites them."),
+    ),
     "Session": (
         ("sync", "session", "Open or close a session, or accept a large hand edit."),
         ("context", "session", "Show, set or clear the working memory of the session at hand."),

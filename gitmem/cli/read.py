@@ -42,15 +42,25 @@ def search(
     "gitmem show 1a2b3c4d 5e6f7a8b --json",
     "gitmem show 1a2b3c4d --branch main",
     "gitmem show 1a2b3c4d --at HEAD~1",
+    "gitmem show 1a2b3c4d --unfold",
 )
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @options.branch("As seen from there.")
 @options.at("As it was known at that commit.")
-def show(gm: Gitmem, ids: tuple[str, ...], branch: str | None, at: str | None) -> View:
+@click.option("--unfold", is_flag=True, help="Print the rounds that a card cites, too.")
+def show(
+    gm: Gitmem, ids: tuple[str, ...], branch: str | None, at: str | None, unfold: bool
+) -> View:
     """Show memories whole.
 
     That is text, tags, links, notes, and the sides of what is contested."""
-    return detail.details(gm.short, [gm.show(id, branch=branch, at=at) for id in ids])
+    found = [gm.show(id, branch=branch, at=at) for id in ids]
+    shown = detail.details(gm.short, found)
+    if not unfold:
+        return shown
+    from gitmem.cli import talk
+
+    return talk.unfolded([(memory, gm.cited(memory)) for memory in found], shown)
 
 
 @verb(

@@ -36,3 +36,8 @@ def next_at(now: datetime, latest: str | None) -> str:
         return format_at(parse_at(latest) + timedelta(microseconds=1))
     except (ValueError, OverflowError):  # fits the pattern but names no date: 2026-02-31
         return at
+
+
+def of_seconds(seconds: int) -> str:
+    """Return an event time for seconds since 1970."""
+    return format_at(datetime.fromtimestamp(seconds, UTC))

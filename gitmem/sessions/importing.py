@@ -130,7 +130,7 @@ class Importing:
         report = ImportReport(importer.agent, dry_run=commit is None)
         found = list(dict.fromkeys(self._found(importer, place)))
         read: list[tuple[Path, Signature]] = []
-        with Intake(self._store, self._now) as intake:
+        with Intake(self._store, self._now, dry=commit is None) as intake:
             try:
                 for done, path in enumerate(found):
                     progress(done, len(found))
@@ -187,6 +187,24 @@ class Importing:
         except (OSError, ValueError):  # reading it says why
             return None
         return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+class Given:
+    """A conversation that a program gives, turn by turn."""
+
+    def __init__(self, about: About, turns: Iterable[Turn]) -> None:
+        self._about = about
+        self._turns = turns
+
+    def take(self, intake: Intake, report: ImportReport) -> None:
+        """Take it in; nothing is committed yet."""
+        intake.session(self._about)
+        for turn in self._turns:
+            kept, secrets = clean(turn)
+            report.secrets.update(secrets)
+            if kept:
+                intake.add(self._about, kept)
+        report.sessions = [*intake.growth.values()]
 
 
 class _Reading:
@@ -247,5 +265,3 @@ def _count(number: int, what: str) -> str:
 
 def _name(agent: str, path: Path) -> str:
     return f"{agent}:{os.fsencode(path.absolute()).hex()}"
-
-

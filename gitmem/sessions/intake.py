@@ -41,8 +41,12 @@ class Intake:
     Use as a context manager: what is not committed is dropped.
     """
 
-    def __init__(self, sessions: SessionStore, now: str) -> None:
-        """`now` is an event time, for sessions that do not say when they were held."""
+    def __init__(self, sessions: SessionStore, now: str, dry: bool = False) -> None:
+        """`now` is an event time, for sessions that do not say when they were held.
+
+        A `dry` one only counts: nothing is written.
+        """
+        self._dry = dry
         self._store = sessions
         self._git = sessions.git
         self._now = now
@@ -80,6 +84,8 @@ class Intake:
 
     def settle(self) -> None:
         """Write the sessions that are open: what follows may be another transcript."""
+        if self._dry:
+            return
         for key, one in self._open.items():
             if entry := self._written(one):
                 self._changed[key] = entry
@@ -139,16 +145,19 @@ class Intake:
         if id in one.texts:
             return "known" if one.texts[id] == text else "changed"
         one.texts[id] = text
-        if one.spool is None:
-            one.spool = Spool(self._git)
-            if one.entry:
-                had = one.session.rounds
-                one.spool.extend(lines_of(self._git, one.entry.rounds, had))
         round = Round(one.session.rounds + 1, turn)
-        one.spool.add(store.line(round))
+        if not self._dry:
+            self._spool(one).add(store.line(round))
         ended = max(one.session.ended, turn.at)
         one.session = replace(one.session, rounds=round.index, ended=ended)
         return "new"
+
+    def _spool(self, one: _Open) -> Spool:
+        if one.spool is None:
+            one.spool = Spool(self._git)
+            if one.entry:
+                one.spool.extend(lines_of(self._git, one.entry.rounds, one.session.rounds))
+        return one.spool
 
 
 def _digest(text: str) -> int:

@@ -73,7 +73,7 @@ class Spool:
 
     def _flush(self) -> None:
         if self._file is None:
-            self._file = tempfile.NamedTemporaryFile(prefix="gitmem-rounds-")
+            self._file = tempfile.NamedTemporaryFile(prefix="gitmem-rounds-")  # noqa: SIM115
         self._file.writelines(self._lines)
         self._file.flush()
         self._lines, self._size = [], 0

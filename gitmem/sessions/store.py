@@ -7,7 +7,7 @@ import added. A round is a line and is never changed: a session only grows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -71,9 +71,7 @@ class SessionStore:
                 folder, _, name = path.rpartition("/")
                 found.setdefault(folder, {})[name] = oid
         whole = ((path, files) for path, files in found.items() if {META, ROUNDS} <= set(files))
-        return {
-            _key_of(path): Entry(path, files[META], files[ROUNDS]) for path, files in whole
-        }
+        return {_key_of(path): Entry(path, files[META], files[ROUNDS]) for path, files in whole}
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -282,3 +280,31 @@ def _json(value: Mapping[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
+
+def retag(
+    store: SessionStore,
+    id: str,
+    change: Callable[[Sequence[str]], Sequence[str]],
+    author: str,
+    at: int,
+    message: str,
+) -> Session:
+    """Change the tags of a session, in one commit, and return it as it is then."""
+    session, entry = store.find(id)
+    base = store.entries(store.tip())
+    tagged = _tagged(session, change)
+    if tagged.tags == session.tags:
+        return session
+
+    def again(mine: Entry, theirs: Entry) -> Entry:
+        other = session_from(store.git.blob(theirs.meta))
+        return theirs._replace(meta=store.git.write_blob(meta(_tagged(other, change))))
+
+    mine = entry._replace(meta=store.git.write_blob(meta(tagged)))
+    name = key(session.about.agent, session.about.id)
+    store.commit(base, {name: mine}, again, author, at, message)
+    return tagged
+
+
+def _tagged(session: Session, change: Callable[[Sequence[str]], Sequence[str]]) -> Session:
+    return replace(session, tags=tuple(dict.fromkeys(change(session.tags))))
