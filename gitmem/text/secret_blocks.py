@@ -12,14 +12,18 @@ from itertools import pairwise
 
 MARKER = re.compile(r"-{4,5} ?(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 HEADERS = re.compile(r"(?:(?:\s|\\n){1,4}[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,100}){0,9}")
-TOKEN = re.compile(r"\\{1,4}[nrt]|(?P<run>[A-Za-z0-9+/=]+)")
-GAP = re.compile(r"(?:\s|\\{1,4}[nrt]|[\"'>|+,#*]){0,24}")
-"""What may stand between two lines of a key: white space, its escapes, and what quotes a line."""
+NUMBER = r"(?<=\n)[ ]{0,8}\d{1,6}(?:→|\t)"  # of a line, as agents' tools print files
+TOKEN = re.compile(rf"{NUMBER}|\\{{1,4}}[nrt]|(?P<run>[A-Za-z0-9+/=]+)")
+GAP = re.compile(rf"(?:{NUMBER}|\s|\\{{1,4}}[nrt]|[\"'>|+,#*]){{0,24}}")
+"""What may stand between two lines of a key: white space, its escapes, and what marks a line."""
 
 NEWLINE = re.compile(r"[ \t]*(?:\r?\n|\\{1,4}[nr])")
 
-LINE = 20
-"""Fewest characters of a line of base64 that is not the last one."""
+LINE, SHORT = 20, 200
+"""Fewest characters of a line of base64 that is not the last one, and of a key's lines."""
+
+LAST = re.compile(r"[0-9+/=]|[a-z][A-Z]")
+"""What a last line has, short or cut short, and the word after a torn key has not."""
 
 Span = tuple[int, int]
 
@@ -32,20 +36,20 @@ def private_keys(text: str) -> Iterator[Span]:
     edges += [(mark[1], *mark.span()) for mark in MARKER.finditer(text)]
     edges.append(("", len(text), len(text)))
     for (before, start, begin), (after, end, stop) in pairwise(edges):
-        if before == "BEGIN" and after == "END":
-            if _is_key(text, begin, end):
-                yield start, stop
-        elif before == "BEGIN" and (torn := _after(text, begin, end)):
+        if before == "BEGIN" and after == "END" and _is_key(text, begin, end):
+            yield start, stop
+            continue
+        if before == "BEGIN" and (torn := _after(text, begin, end)):
             yield start, torn
-        elif after == "END" and (torn := _before(text, begin, end)) is not None:
+        if after == "END" and (torn := _before(text, begin, end)) is not None:
             yield torn, stop
 
 
 def _is_key(text: str, start: int, end: int) -> bool:
-    """Return whether a key stands between two markers, and not "and"."""
-    return bool(NEWLINE.match(text, start, end)) or any(
-        len(run[0]) >= LINE for run in _runs(text, start, end)
-    )
+    """Return whether a key stands between two markers, or next to nothing, and not a sentence."""
+    length = sum(len(run[0]) for run in _runs(text, start, end) if len(run[0]) >= LINE)
+    short = end - start < SHORT and NEWLINE.match(text, start, end)
+    return 2 * length > end - start or short is not None
 
 
 def _after(text: str, start: int, end: int) -> int | None:
@@ -54,8 +58,8 @@ def _after(text: str, start: int, end: int) -> int | None:
     place = headers.end() if headers else start
     found = None
     for run in _runs(text, place, end):
-        cut = found and run.end() == end  # the last line, of which only a part is left
-        if not GAP.fullmatch(text, place, run.start()) or (len(run[0]) < LINE and not cut):
+        line = len(run[0]) >= LINE or (found and LAST.search(run[0]))
+        if not (line and GAP.fullmatch(text, place, run.start())):
             break
         found = place = run.end()
     return found

@@ -32,7 +32,7 @@ VALUE = r"""
       (?P<quoted> (?: (?!\\{0,3}(?P=quote)) \S ){6,4096}+ ) (?=\\{0,3}(?P=quote))
     | ["'`]?
       (?P<bare> (?: [^\s"'`,;<>(){}\[\]|&\\，。；、）」]
-                  | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,2048}+ ) (?![(\[{]) )
+                  | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,1024}+ ) (?![(\[{]) )
 """
 
 # `DB_PASS`, `dbPass`, `pass=`, but not the "PASS:" of test results.
@@ -62,6 +62,13 @@ class Rule:
     def pattern(self) -> re.Pattern[str]:
         """The expression, compiled for the first text that has an anchor: all take 30 ms."""
         return re.compile(self.expression, self.flags)
+
+    def matches(self, text: str, place: int) -> Iterator[re.Match[str]]:
+        """Yield the match that begins at `place`, or all of `text` if they may be anywhere."""
+        if self.anywhere:
+            yield from self.pattern.finditer(text)
+        elif match := self.pattern.match(text, place):
+            yield match
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ SPELLED = re.compile(
     r"""
       [A-Z]?(?=[a-z]{0,4}[aeiouy])[a-z]{2,}+ | [A-Z]?[a-z]{2,4}(?![a-z]) | [A-Z][a-z](?![a-z])
     | (?=[A-Z]{0,4}[AEIOUY])[A-Z]{2,}+ | [A-Z]{2,4}(?![A-Z]) | [A-Za-z](?![A-Za-z])
-    | (?:19|20)\d\d(?!\d) | \d{1,3}(?!\d)
+    | (?:19|20)\d\d(?:\d{4})?(?!\d) | \d{1,3}(?!\d)
     """,
     re.VERBOSE,
 )
@@ -34,6 +34,7 @@ SPELLED = re.compile(
 
 NAME = re.compile(r"[a-z]+\d{0,3}(?:[-_.][a-z]+\d{0,3}){2,}")
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|$)")
+MIXED = re.compile(r"(?=.*\d).*[^\W\d_]")
 TOKEN = re.compile(r"[\w+/=.~-]+", re.ASCII)
 
 LONG = re.compile(r"[!-;=?-[\]-z|~]+")  # a long one may have symbols, as Django's secret key does
@@ -58,7 +59,7 @@ def filled(text: str) -> bool:
 def is_url_password(value: Value) -> bool:
     """Return whether a URL's or a connection string's password is more than a placeholder."""
     text = value.text
-    return not (_placeholder(text) or text.isdigit() or (value.prose and _wordy(text)))
+    return not (_placeholder(text) or text.isdigit())
 
 
 def is_password(value: Value) -> bool:
@@ -66,14 +67,14 @@ def is_password(value: Value) -> bool:
     text = value.text
     if len(text) < 6 or _placeholder(text) or DATE.match(text):
         return False
-    letters, digits = any(map(str.isalpha, text)), any(map(str.isdigit, text))
+    letters, digits = re.search(r"[^\W\d_]", text), re.search(r"\d", text)
     symbols = not SYMBOLS.isdisjoint(text)
     if value.prose or not value.quoted:
         mixed = text.lower() != text != text.upper() or symbols or len(text) >= 16
         if value.prose and not (symbols or (mixed and not _wordy(text))):
             return False
-        return letters and digits and not _dotted(text)
-    return letters and (digits or symbols) and not _dotted(text)
+        symbols = False
+    return bool(letters and (digits or symbols) and not _dotted(text))
 
 
 def is_secret(value: Value) -> bool:
@@ -81,9 +82,8 @@ def is_secret(value: Value) -> bool:
     text = value.text
     return (
         len(text) >= 12
+        and MIXED.match(text) is not None
         and (TOKEN if len(text) < 32 or not value.quoted else LONG).fullmatch(text) is not None
-        and any(map(str.isdigit, text))
-        and any(map(str.isalpha, text))
         and not (_placeholder(text) or _wordy(text) or DATE.match(text))
         and (value.quoted or not _dotted(text))
     )

@@ -42,9 +42,7 @@ class Redacted:
 def find(text: str) -> list[Finding]:
     """Return the secrets in `text` in reading order; none overlap."""
     found = [Finding(PRIVATE_KEY, *span) for span in private_keys(text)]
-    for rule, match in _matches(text):
-        if span := _secret(rule, match):
-            found.append(Finding(rule.name, *span))
+    found += _findings(text)
     return _apart(found) if found else []
 
 
@@ -72,19 +70,19 @@ def without_private(text: str) -> str:
     return "".join(kept if depth else [*kept, text[place:]])
 
 
-def _matches(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    """Yield what the rules match, each from where its last match ended."""
-    done: dict[int, int] = {}
+def _findings(text: str) -> Iterator[Finding]:
+    """Yield what the rules find, each from where its last finding ended."""
+    done: dict[str, int] = {}
     for folded in (False, True):
         for place, rule in anchors(folded).found(_folded(text) if folded else text):
-            if place < done.get(id(rule), 0):
+            if place < done.get(rule.name, 0):
                 continue
+            for match in rule.matches(text, place):
+                if span := _secret(rule, match):
+                    done[rule.name] = match.end()
+                    yield Finding(rule.name, *span)
             if rule.anywhere:
-                done[id(rule)] = len(text)
-                yield from ((rule, match) for match in rule.pattern.finditer(text))
-            elif match := rule.pattern.match(text, place):
-                done[id(rule)] = match.end()
-                yield rule, match
+                done[rule.name] = len(text)
 
 
 def _secret(rule: Rule, match: re.Match[str]) -> tuple[int, int] | None:

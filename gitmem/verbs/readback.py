@@ -25,7 +25,7 @@ from gitmem.verbs.imports import MemoryReport
 NO_RECORD = 'a line that is no {"anchor", "event", "journal"}'
 BROKEN = "a line whose event is broken"
 ODD_ANCHOR = "a line with an anchor of another object format"
-PURGE = "a purge of a memory that is here: 'gitmem purge' does that"
+PURGE = "a purge of a memory that is here"
 STAYS_PRIVATE = "a line that is private here"
 OTHERS_OWN = "a memory of another person's own"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from gitmem.api.care import Care
 from gitmem.api.imports import Imports
@@ -17,6 +19,7 @@ from gitmem.sessions.model import Skipped
 from tests.support import git
 
 DATA = Path(__file__).parent.parent / "data" / "imports"
+JSON = "results.json"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -72,3 +75,11 @@ def tips(repo: Path) -> str:
     private = repo / ".git" / "gitmem" / "private.git"
     refs = git(repo, "for-each-ref", "--format=%(refname) %(objectname)")
     return refs + (git(private, "for-each-ref") if private.exists() else "")
+
+
+def mem0(folder: Path, *memories: Mapping[str, Any]) -> Path:
+    """Write an answer of mem0: a memory has an id, a text and a time unless it says otherwise."""
+    file = folder / JSON
+    usual = {"memory": "Prefers tabs", "created_at": "2026-03-01T10:00:00Z"}
+    file.write_text(json.dumps({"results": [{"id": "a", **usual, **each} for each in memories]}))
+    return file

@@ -9,7 +9,7 @@ import string
 import sysconfig
 import tomllib
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -126,20 +126,24 @@ def sentences(text: str) -> Iterator[str]:
                 yield sentence
 
 
-def documents() -> Iterator[tuple[Path, str]]:
-    """Yield texts installed on this machine: what packages say of themselves, manuals, guides."""
+def documents(*, every: bool = False) -> Iterator[tuple[Path, str]]:
+    """Yield texts of this machine: the standard library's, git's manual, what packages say of
+    themselves; with `every`, also the code of packages and all of /usr/share/doc.
+    """
     standard, site = (Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib"))
-    yield from _prose(sorted(standard.glob("*.py")))
-    yield from _prose(sorted(site.glob("*.dist-info/METADATA")))
-    yield from _prose(sorted(Path("/usr/share/man/man1").glob("git*.gz")))
-    yield from _prose(sorted(Path("/usr/share/doc").glob("*/*")))
-    yield from _prose(sorted(standard.glob("*/*.py")))
-    yield from _prose(sorted(site.glob("*/*.py")))
+    yield from _prose(standard.glob("*.py"))
+    yield from _prose(standard.glob("*/*.py"))
+    yield from _prose(Path("/usr/share/man/man1").glob("git*.gz"))
+    yield from _prose(site.glob("*.dist-info/METADATA"))
+    if every:
+        yield from _prose(site.glob("*/**/*.py"))
+        yield from _prose(Path("/usr/share/man").glob("man*/*.gz"))
+        yield from _prose(Path("/usr/share/doc").rglob("*"))
 
 
-def _prose(paths: list[Path]) -> Iterator[tuple[Path, str]]:
-    for path in paths:
-        if not path.is_file() or path.suffix in {".png", ".jpg", ".pdf"}:
+def _prose(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    for path in sorted(paths):
+        if not path.is_file() or path.suffix in {".png", ".jpg", ".pdf", ".xz"}:
             continue
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode(errors="replace")

@@ -25,30 +25,19 @@ SHARED = Path(os.environ.get("GITMEM_SHARED_DATA", ROOT.parent / "shared" / "dat
 SECRETS = secret_corpus.secrets()
 DICE = random.Random(secret_corpus.SEED)
 
-EXAMPLES = {  # what documents installed on a machine show as examples of credentials, and whose
+EXAMPLES = {  # of credentials, in the documents the test below reads, and whose they are
     "geheim$parole": "urllib.request: a password in its docstring",
-    "czZCaGRSa3F0MzpnWDFmQmF0M2JW": "RFC 6749: basic authorization of the example client",
-    "2YotnFZFEjr1zCsicMWpAA": "RFC 6749: the example access token",
-    "tGzv3JOkF0XG5Qx2TlKWIA": "RFC 6749: the example refresh token",
-    "mF_9.B5f-4.1JqM": "RFC 6750: the example bearer token",
+    r"\xa1\xa2": "test_netrc: a password of letters that are not ASCII",
     "p4ssw0rd": "git-imap-send(1)",
     "secr3t": "git-credential(1)",
-    "fredpassword": "uri(7)",
-    "debian": "apt_auth.conf(5)",
-    "he%2F%2Fo": "pip: how to escape a password in a URL",
-    "dXNlcjpwYXNzd29yZA==": "lazr.restfulclient: user:password",
-    "sdf0o9823sjdfsdf": "requests-oauthlib",
-    "kjerht2309uf": "requests-oauthlib",
-    "lsdajfh923874": "requests-oauthlib",
-    "qwe089234lkjsdf": "oauthlib",
-    "kjfch2345sdf": "oauthlib",
+    "_M8ViO_GK6TnZ9G9eqdlS7IpNWzhoGwaYYDQ3hEwwmA": "joserfc: the signature of a token",
 }
 
 
 def kept(text: str) -> list[str]:
     """Return what of `text` would be redacted, but for known examples."""
     found = [text[finding.start : finding.end] for finding in find(text)]
-    return [secret for secret in found if secret.strip("&") not in EXAMPLES]
+    return [secret for secret in found if not any(example in secret for example in EXAMPLES)]
 
 
 # -- what is found ------------------------------------------------------------------------------
@@ -65,7 +54,6 @@ def test_every_kind_is_found_and_named(rule: str) -> None:
         redacted = redact(secret.text)
         assert secret.secret not in redacted.text, secret.text
         assert rule in redacted.found, secret.text
-        assert len(redacted.text) >= len(secret.text) - len(secret.secret)
 
 
 def test_every_rule_finds_something() -> None:
@@ -92,8 +80,8 @@ def test_private_keys(kind: str, newline: str) -> None:
     )
     half = len(block) // 2
     for torn in (f"key: {block[:half]}", f"{block[half:]} end", f"{block[:half]}\n...\nthe rest"):
-        left = redact(torn).text
-        assert not re.search(r"[A-Za-z0-9+/]{20}", left), left
+        left = redact(torn).text.replace("\\n", " ")
+        assert not [run for run in re.findall(r"[\w+/]{6,}", left) if run in block], left
     assert redact(f"{block[:half]}\n...\nthe rest").text.endswith("\n...\nthe rest")
 
 
@@ -112,6 +100,28 @@ def test_the_body_of_a_private_key_alone(start: str) -> None:
     lines = pem("", DICE).split("\n")[1:-2]
     text = "\n".join([start + lines[0][len(start) :], *lines[1:], "and some words"])
     assert redact(text).text == "[redacted: private-key-body]\nand some words"
+
+
+def test_a_private_key_with_numbered_lines() -> None:
+    lines = pem("EC ", DICE).split("\n")
+    shown = "\n".join(f"{number:6}→{line}" for number, line in enumerate(lines, 1))
+    assert redact(f"{shown}\n    24→done").text == "     1→[redacted: private-key]\n    24→done"
+    torn = "\n".join(shown.split("\n")[:9])
+    assert redact(f"{torn}\n[cut]").text == "     1→[redacted: private-key]\n[cut]"
+
+
+def test_a_text_about_private_keys_is_no_key() -> None:
+    dash = "-" * 5
+    text = (
+        f"{dash}BEGIN PRIVATE KEY{dash}\nis how a file begins that was written by openssl. "
+        f"{'It may go on for a long time before it ends with ' * 5}\n{dash}END PRIVATE KEY{dash}\n"
+    )
+    assert redact(text) == Redacted(text)
+
+
+def test_a_placeholder_does_not_hide_the_secret_behind_it() -> None:
+    assert redact('secret: client_secret="abcd1234efgh5678"').found == ("secret",)
+    assert redact("password: db.password=Tr0ub4dor3").found == ("password",)
 
 
 def test_only_the_secret_is_replaced() -> None:
@@ -142,7 +152,7 @@ def test_a_token_ends_where_its_alphabet_ends(before: str, after: str) -> None:
 
 
 def test_documented_examples_have_the_form_of_keys() -> None:
-    """Nobody needs AWS' examples remembered, and trying gitmem out with them shows that it works."""
+    """Nobody needs AWS' examples remembered; who tries gitmem out with them sees it work."""
     assert redact("AKIA" + "IOSFODNN7EXAMPLE").found == ("aws-access-key-id",)
     secret = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
     assert redact(f"aws_secret_access_key={secret}").found == ("aws-secret-access-key",)
@@ -209,10 +219,19 @@ def test_tricky_sentences_are_left_alone(sentence: str) -> None:
 
 def test_documents_of_this_machine_are_left_alone() -> None:
     """At most 40 sentences of a document, so that there are many documents."""
-    texts = (list(islice(sentences(text), 40)) for _, text in documents())
-    chosen = list(dict.fromkeys(islice((s for some in texts for s in some), 20_000)))
+    texts = (islice(sentences(text), 40) for _, text in documents())
+    chosen = dict.fromkeys(sentence for some in texts for sentence in some)
     assert len(chosen) >= 10_000
     assert [(sentence, kept(sentence)) for sentence in chosen if kept(sentence)] == []
+
+
+@pytest.mark.long
+def test_all_documents_of_this_machine_are_left_alone() -> None:
+    """Whatever is installed may show examples of credentials, but they are few."""
+    chosen = {sentence for _, text in documents(every=True) for sentence in sentences(text)}
+    redacted = sorted(secret for sentence in chosen for secret in kept(sentence))
+    print(f"{len(chosen)} sentences, redacted in them: {redacted}")
+    assert len(redacted) <= len(chosen) / 10_000
 
 
 @pytest.mark.skipif(
@@ -279,8 +298,9 @@ def _optional(items: Any) -> bool:
         "://a:", "a://b:c", "AKIA", "ghp_", "glpat-", "sk-", "xoxb-1", "SG.", "Bearer ", "Basic ",
         "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n",
         "A" * 64 + "\n-----END PRIVATE KEY-----", "machine a login ", "curl -u ", "--password ",
-        "MIIEpAIBA", "MTMTMTMT.", "1:AA", "a" * 32 + "-us", "Q~", "sig=", "hooks.slack.com/services/",
-        "<private>", "</private>", "`<private>`", "heroku ", "PuTTY-User-Key-File-2:", "\\\\\\", "İ",
+        "MIIEpAIBA", "MTMTMTMT.", "1:AA", "a" * 32 + "-us", "Q~", "sig=",
+        "hooks.slack.com/services/", "<private>", "</private>", "`<private>`", "heroku ", "PuTTY-User-Key-File-2:",
+        "\\\\\\", "İ",
     ],
 )  # fmt: skip
 def test_hostile_repetitions_end(part: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import unquote
 
 from gitmem.sessions.model import Home
 
@@ -22,3 +23,8 @@ def within(place: str, home: Home) -> bool:
         return False
     real = Path(os.path.realpath(place))
     return any(real.is_relative_to(os.path.realpath(root)) for root in home.worktrees)
+
+
+def local(place: str) -> str:
+    """Return the path that a ``file:`` URI names, or the text as it is."""
+    return unquote(place.removeprefix("file://")) if place.startswith("file://") else place

@@ -13,11 +13,11 @@ from typing import Any
 
 from gitmem.sessions.importers.records import parsed
 
-_IMAGES = {"image", "input_image", "image_url", "local_image", "localimage"}
+_IMAGES = {"image", "input_image", "image_url", "imageurl", "local_image", "localimage"}
 _TEXTS = {"", "text", "input_text", "output_text", "summary_text"}
 _TELLING = (
-    "command cmd script file_path notebook_path absolute_path pattern query q search_term url"
-    " path dir_path skill description prompt question input"
+    "command cmd script file_path filePath filepath notebook_path absolute_path pattern query q"
+    " search_term url path dir_path skill description prompt question input"
 ).split()
 """The arguments that tell a call best, the best first."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)

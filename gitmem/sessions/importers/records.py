@@ -29,15 +29,15 @@ _UNITS = [(1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9)]
 """[(below it, a second's worth)]: 1e11 is the year 5138 in seconds, and 1973 in milliseconds."""
 
 
-def lines(path: Path) -> Iterator[bytes | Skipped]:
-    """Yield the lines of a regular file without their ends, in bounded memory.
+def lines(path: Path, *, ends: bool = False) -> Iterator[bytes | Skipped]:
+    """Yield the lines of a regular file, with or without their ends, in bounded memory.
 
     Raises:
         Unreadable: it is no regular file (a folder, a FIFO, a loop of links), out of reach, or
             empty.
     """
     for line in _ended(path):
-        yield line if isinstance(line, Skipped) else line.rstrip(b"\r\n")
+        yield line if ends or isinstance(line, Skipped) else line.rstrip(b"\r\n")
 
 
 def records(path: Path) -> Iterator[Mapping[str, Any] | Skipped]:
