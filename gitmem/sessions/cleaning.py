@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gitmem.sessions.model import Turn
+from gitmem.sessions.model import About, Turn
 from gitmem.text.fence import unfenced
 from gitmem.text.secrets import redact, without_private
 
@@ -38,6 +38,12 @@ def clean(turn: Turn) -> tuple[Turn | None, tuple[str, ...]]:
     left = len(text) - LONGEST
     kept = redacted.text.strip() + (f"\n[… {left:,} more characters]" if left > 0 else "")
     return (replace(turn, text=kept) if kept else None), redacted.found
+
+
+def clean_about(about: About) -> About:
+    """Return what is kept of what a session says of itself: its title is often the first prompt."""
+    title = redact(without_private(unfenced(about.title))).text.strip()
+    return replace(about, title=title)
 
 
 def _cut(text: str) -> str:

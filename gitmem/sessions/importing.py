@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gitmem.errors import NotFound, Unreadable
 from gitmem.journal.history import History
-from gitmem.sessions.cleaning import clean
+from gitmem.sessions.cleaning import clean, clean_about
 from gitmem.sessions.importers.records import shown
 from gitmem.sessions.intake import Growth, Intake
 from gitmem.sessions.model import About, Home, Importer, Record, Skipped, Turn
@@ -198,7 +198,7 @@ class Given:
 
     def take(self, intake: Intake, report: ImportReport) -> None:
         """Take it in; nothing is committed yet."""
-        intake.session(self._about)
+        intake.session(clean_about(self._about))
         for turn in self._turns:
             kept, secrets = clean(turn)
             report.secrets.update(secrets)
@@ -238,7 +238,7 @@ class _Reading:
             self._apart.add(about.id)
             return
         self._apart.discard(about.id)
-        self._intake.session(about, source)
+        self._intake.session(clean_about(about), source)
 
     def _add(self, about: About, turn: Turn) -> None:
         if about.id in self._apart:

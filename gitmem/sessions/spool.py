@@ -56,11 +56,7 @@ class Spool:
         if self._file is None:
             return self._git.write_blob(b"".join(self._lines))
         self._flush()
-        # Git streams what is larger than this, instead of mapping all of it.
-        options = ("-c", "core.bigFileThreshold=16m")
-        history = History(self._git.layout)
-        history.command[1:1] = options
-        done = history.attempt("hash-object", "-w", "--no-filters", self._file.name)
+        done = _streaming(self._git).attempt("hash-object", "-w", "--no-filters", self._file.name)
         if done.returncode:
             raise Unavailable("a conversation cannot be written", "is the disk full?")
         return done.stdout.decode().strip()
@@ -84,7 +80,7 @@ def lines_of(git: Git, oid: str, count: int) -> Iterator[bytes]:
     if count < MANY:
         yield from (line for line in git.blob(oid).split(b"\n") if line)
         return
-    history = History(git.layout)
+    history = _streaming(git)
     rest = b""
     for piece in stream([*history.command, "cat-file", "blob", oid], git.layout.git_dir,
                         history.environ):  # fmt: skip
@@ -92,3 +88,10 @@ def lines_of(git: Git, oid: str, count: int) -> Iterator[bytes]:
         yield from (line for line in whole if line)
     if rest:
         yield rest
+
+
+def _streaming(git: Git) -> History:
+    """Return a git that streams large blobs, which by default it holds up to half a gigabyte of."""
+    history = History(git.layout)
+    history.command[1:1] = ("-c", "core.bigFileThreshold=16m")
+    return history
