@@ -48,8 +48,8 @@ def private_keys(text: str) -> Iterator[Span]:
 def _is_key(text: str, start: int, end: int) -> bool:
     """Return whether a key stands between two markers, or next to nothing, and not a sentence."""
     length = sum(len(run[0]) for run in _runs(text, start, end) if len(run[0]) >= LINE)
-    short = end - start < SHORT and NEWLINE.match(text, start, end)
-    return 2 * length > end - start or short is not None
+    short = end - start < SHORT and bool(NEWLINE.match(text, start, end))
+    return short or 2 * length > end - start
 
 
 def _after(text: str, start: int, end: int) -> int | None:

@@ -30,10 +30,10 @@ VALUE = r"""
   (?: [bru](?=["']) )? \\{0,3}
   (?: (?P<quote>["'`])
       (?P<quoted> (?: (?!\\{0,3}(?P=quote)) \S ){6,4096}+ ) (?=\\{0,3}(?P=quote))
-    | ["'`]?
-      (?P<bare> (?: [^\s"'`,;<>(){}\[\]|&\\，。；、）」]
-                  | &(?!\w{1,30}=|\w{1,9};|&|\s|$) ){6,1024}+ ) (?![(\[{]) )
-"""
+    | ["'`]? (?=\S{6})
+      (?P<bare> «bare»{1,1024}+ (?: &(?!\w{1,30}=|\w{1,9};|&|\s|$) «bare»{0,256}+ ){0,4}+ )
+      (?![(\[{]) )
+""".replace("«bare»", r"""[^\s"'`,;<>(){}\[\]|&\\，。；、）」]""")
 
 # `DB_PASS`, `dbPass`, `pass=`, but not the "PASS:" of test results.
 PASS = r"""(?:(?i:(?<=[_-])pass|(?<![A-Za-z])pass(?=["']|[ ]?=))|(?<=[a-z])Pass)"""
@@ -46,15 +46,15 @@ Tree = dict[str, "Tree"]
 class Rule:
     """One kind of secret: where to look (`anchors`), what for, and what else is asked of it.
 
-    Folded anchors are lower case and looked for in the text in lower case. The expression begins at
-    an anchor, unless `anywhere`: then an anchor only has to be there.
+    The expression begins at an anchor, unless `anywhere`: then an anchor only has to be there. A
+    token's anchors stand as they are, other rules' in lower case in the text in lower case.
     """
 
     name: str
     anchors: tuple[str, ...]
     expression: str
     check: str
-    folded: bool = True
+    token: bool = False
     anywhere: bool = False
     flags: int = re.ASCII
 
@@ -101,7 +101,7 @@ def rules() -> tuple[Rule, ...]:
 @cache
 def anchors(folded: bool) -> Anchors:
     """Return what finds the anchors, in the text in lower case or as it stands."""
-    chosen = [rule for rule in rules() if rule.folded == folded]
+    chosen = [rule for rule in rules() if rule.token != folded]
     tree: Tree = {}
     for word in {anchor for rule in chosen for anchor in rule.anchors}:
         node = tree
@@ -129,7 +129,7 @@ def _tokens() -> Iterator[Rule]:
     for name, rule in data()["tokens"].items():
         starts = tuple(rule["starts"].split())
         expression = f"{_expand('«start»')}{_any(starts)}(?P<body>{_expand(rule['then'])})"
-        yield Rule(name, starts, expression, "", folded=False)
+        yield Rule(name, starts, expression, "", token=True)
 
 
 def _named() -> Iterator[Rule]:

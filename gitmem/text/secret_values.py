@@ -34,6 +34,7 @@ SPELLED = re.compile(
 
 NAME = re.compile(r"[a-z]+\d{0,3}(?:[-_.][a-z]+\d{0,3}){2,}")
 DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]|$)")
+LETTER = re.compile(r"[^\W\d_]")
 MIXED = re.compile(r"(?=.*\d).*[^\W\d_]")
 TOKEN = re.compile(r"[\w+/=.~-]+", re.ASCII)
 
@@ -65,16 +66,13 @@ def is_url_password(value: Value) -> bool:
 def is_password(value: Value) -> bool:
     """Return whether a value called a password is one: it mixes kinds of characters."""
     text = value.text
-    if len(text) < 6 or _placeholder(text) or DATE.match(text):
-        return False
-    letters, digits = re.search(r"[^\W\d_]", text), re.search(r"\d", text)
     symbols = not SYMBOLS.isdisjoint(text)
-    if value.prose or not value.quoted:
-        mixed = text.lower() != text != text.upper() or symbols or len(text) >= 16
-        if value.prose and not (symbols or (mixed and not _wordy(text))):
-            return False
-        symbols = False
-    return bool(letters and (digits or symbols) and not _dotted(text))
+    plain = value.quoted and not value.prose  # then a symbol will do in place of a digit
+    if len(text) < 6 or not (MIXED.match(text) or (plain and symbols and LETTER.search(text))):
+        return False
+    if value.prose and not (symbols or (_cases(text) and not _wordy(text))):
+        return False
+    return not (_placeholder(text) or _dotted(text) or DATE.match(text))
 
 
 def is_secret(value: Value) -> bool:
@@ -113,7 +111,7 @@ def _placeholder(text: str) -> bool:
         or FILLED.search(text) is not None
         or len(set(text)) < 3
         or any(part in lower for part in data()["ordinary"]["within"])
-        or _of_words(text)
+        or (len(text) < 100 and _of_words(text))
     )
 
 
@@ -122,6 +120,10 @@ def _wordy(text: str) -> bool:
     numbers, pieces = re.findall(r"\d+", text), SPELLED.findall(text)
     scraps = len(text) >= 24 and len(text) < 4 * len(pieces)  # chance spells short words only
     return len(numbers) <= 3 and not scraps and not re.search(r"[^\W_]", SPELLED.sub("", text))
+
+
+def _cases(text: str) -> bool:
+    return text.lower() != text != text.upper()
 
 
 def _dotted(text: str) -> bool:

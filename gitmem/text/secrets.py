@@ -79,8 +79,9 @@ def _findings(text: str) -> Iterator[Finding]:
                 continue
             for match in rule.matches(text, place):
                 if span := _secret(rule, match):
-                    done[rule.name] = match.end()
                     yield Finding(rule.name, *span)
+                if span or rule.token:  # a secret may stand in what is none, but no token in one
+                    done[rule.name] = match.end()
             if rule.anywhere:
                 done[rule.name] = len(text)
 
@@ -88,7 +89,7 @@ def _findings(text: str) -> Iterator[Finding]:
 def _secret(rule: Rule, match: re.Match[str]) -> tuple[int, int] | None:
     """Return where the secret of a match is, None if it only looks like one."""
     groups = match.groupdict()
-    if "body" in groups:
+    if rule.token:
         return None if filled(match["body"]) else match.span()
     name = next((name for name in ("quoted", "bare", "secret") if groups.get(name)), 0)
     quoted = name != "bare"

@@ -42,6 +42,19 @@ SETTINGS = (
 """Where a secret may stand: alone, in a sentence, in a file, in JSON, in Markdown, in Chinese."""
 
 
+HOSTILE = (
+    *("eyJ", "eyJ-", "eyJaaaaaaaaaa.", "password=", 'password = "', "token:token", "api_key="),
+    *("://a:", "a://b:c", "AKIA", "ghp_", "glpat-", "sk-", "xoxb-1", "SG.", "Bearer ", "Basic "),
+    *("machine a login ", "curl -u ", "--password ", "MIIEpAIBA", "MTMTMTMT.", "1:AA", "Q~", "İ"),
+    *("a" * 32 + "-us", "sig=", "hooks.slack.com/services/", "heroku ", "PuTTY-User-Key-File-2:"),
+    *("-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\n"),
+    *("A" * 64 + "\n-----END PRIVATE KEY-----", "\\\\\\", "secret=a1-", "password is a1!"),
+    *("<private>", "</private>", "`<private>`", "<gitmem-memory>\n\n", "\n</gitmem-memory>"),
+    *("<gitmem-", "<" + " " * 99, "\x1b]", "\x1b[", "[system ", "_", "\nSystem", "\r\n \r\n"),
+)
+"""Parts whose repetition makes a careless expression take for ever."""
+
+
 @dataclass(frozen=True)
 class Secret:
     """A text with a secret in it, and the rule that has to find it."""

@@ -61,15 +61,15 @@ def _created(transcript: Path, id: str) -> str:
 
 
 def _numbered(history: list[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the items with their numbers: a compaction of the CLI drops all before its summary.
+    """Yield the items with their numbers in the session.
 
-    So they count from the last summary, whose digest tells them from those that were dropped.
+    A compaction of the CLI drops all that was said before its summary, which is then the first
+    item: its digest in the numbers tells what comes after it from what was dropped.
     """
-    era, start = "", 0
+    summary = text(table(history[0] if history else None).get("conversationSummary"))
+    era = f"{derived('after', 'summary', summary)}." if summary else ""
     for place, item in enumerate(map(table, history)):
-        if summary := text(item.get("conversationSummary")):
-            era, start = f"{derived('', 'summary', summary)[1:]}.", place
-        yield f"{era}{place - start}", item
+        yield f"{era}{place}", item
 
 
 def _turns(talk: Conversation, number: str, item: Mapping[str, Any]) -> Iterator[Turn]:
@@ -98,7 +98,9 @@ def _called(
         line = called(text(function.get("name")), function.get("arguments"))
         talk.calls.open(text(call.get("id")), line)
     for state in map(table, items(item.get("toolCallStates"))):
-        output = "\n\n".join(said(table(part).get("content")) for part in items(state.get("output")))
+        output = "\n\n".join(
+            said(table(part).get("content")) for part in items(state.get("output"))
+        )
         if output or state.get("status") in _ENDED:
             yield from talk.calls.answer(text(state.get("toolCallId")), output)
 

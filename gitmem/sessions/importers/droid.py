@@ -64,8 +64,9 @@ def _head(talk: Conversation, record: Mapping[str, Any]) -> None:
     titles = (text(record.get(name)) for name in ("sessionTitle", "title"))
     talk.name = next((title for title in titles if title not in _UNTITLED), talk.name)
     if not talk.told:
-        talk.about = replace(talk.about, id=text(record.get("id")) or talk.about.id)
-        talk.learn(cwd=text(record.get("cwd")), parent=text(record.get("callingSessionId")))
+        id, parent = text(record.get("id")), text(record.get("callingSessionId"))
+        talk.about = replace(talk.about, id=id or talk.about.id)
+        talk.learn(cwd=text(record.get("cwd")), parent=parent if parent != talk.about.id else "")
 
 
 def _turns(talk: Conversation, record: Mapping[str, Any]) -> Iterator[Turn]:
@@ -88,7 +89,7 @@ def _turns(talk: Conversation, record: Mapping[str, Any]) -> Iterator[Turn]:
         for block in map(table, items(content)):
             call = text(block.get("tool_use_id")) or text(block.get("toolUseId"))
             yield from talk.calls.answer(call, said(block.get("content")), at)
-        yield from talk.say(id, "user", _typed(content), at)
+        yield from talk.say(id, "user", _typed(content) if role == "user" else "", at)
 
 
 def _injected(message: Mapping[str, Any]) -> bool:

@@ -89,7 +89,9 @@ def _turns(talk: Conversation, number: int, step: Mapping[str, Any]) -> Iterator
 def _call(kind: str, inner: Mapping[str, Any]) -> str:
     """Return a step as a call; what was written into a file is in git."""
     asked = {name: inner[name] for name in inner if name not in {*_OUTPUTS, *_WRITTEN}}
-    return called(kind, {**asked, "path": local(text(inner.get("path")))} if "path" in asked else asked)
+    if path := text(asked.get("path")):
+        asked["path"] = local(path)
+    return called(kind, asked)
 
 
 def _output(inner: Mapping[str, Any]) -> str:
