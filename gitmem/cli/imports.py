@@ -21,8 +21,8 @@ OWN = "gitmem"
 @verb(
     "gitmem import claude-code",
     "gitmem import --all --dry-run",
-    "gitmem import codex --from ~/.codex/sessions/2026/11 --since 7d",
-    "gitmem import git-notes-memory",
+    "gitmem import codex --from rollouts --since 7d",
+    "gitmem import mem0 --from memories.json",
     "gitmem import gitmem --from export.jsonl",
 )
 @click.argument("source", required=False)

@@ -37,7 +37,7 @@ def test_import_and_read(gitmem: Gitmem, ask: Ask, turns: Path) -> None:
     listed = gitmem("session", "list").stdout
     assert listed.startswith("pools **jsonl**") and "(2026-11-19 10:00, 2 rounds)" in listed
     shown = gitmem("session", "show", "pools#2").stdout
-    assert "Five, the plan allows no more." in shown and "How many" not in shown
+    assert "Five, the plan allows no more." in shown and shown.count("How many") == 1
     assert [r["role"] for r in ask("session", "show", "po")["rounds"]] == ["user", "assistant"]
     assert "imported: 2 rounds by Ada" in gitmem("session", "log", "pools").stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -99,6 +100,17 @@ def two_branches(repo: Path, remember: Callable[..., str]) -> None:
     git(repo, "tag", "v1.2")
 
 
+def things_to_import(gitmem: Gitmem, folder: Path) -> None:
+    """Set up what the examples import, and a conversation."""
+    (folder / "rollouts").mkdir()
+    memories = {"results": [{"id": "m1", "memory": "Prefers uv"}]}
+    (folder / "memories.json").write_text(json.dumps(memories))
+    (folder / "export.jsonl").write_text(gitmem("export").stdout)
+    turns = [{"session": "5a1c0f54", "text": f"turn {number}"} for number in range(15)]
+    (folder / "turns.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in turns))
+    gitmem("import", "jsonl", "--from", str(folder / "turns.jsonl"))
+
+
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP])
 def test_the_examples_run(
     name: str,
@@ -106,9 +118,12 @@ def test_the_examples_run(
     gitmem: Gitmem,
     remember: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("EDITOR", "true")
+    monkeypatch.chdir(tmp_path)
     two_branches(repo, remember)
+    things_to_import(gitmem, tmp_path)
     other = remember("The pool is in src/db.py", "-t", "topic:storage")
     for example in command(name).examples:
         one = remember("Use PostgreSQL", "-t", "database")
@@ -120,5 +135,8 @@ def test_the_examples_run(
             git(repo, "commit", "-q", "--allow-empty", "-m", "third")
         words = shlex.split(example.replace("1a2b3c4d", one).replace("5e6f7a8b", other))
         words = words[words.index("gitmem") + 1 :]
-        words = words[: words.index(">")] if ">" in words else words
-        gitmem(*words, input="first\n" if "-" in words else None)
+        for redirected in ("<", ">"):
+            words = words[: words.index(redirected)] if redirected in words else words
+        card = '{"summary": "s", "rounds": [{"session": "5a1c", "indexes": "3"}]}'
+        given = card if name == "card" else "first\n"
+        gitmem(*words, input=given if "-" in words else None)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.imports.support import Opened, commit, opened
+from gitmem import Gitmem
+from tests.imports.support import commit, opened
 from tests.support import git
 
 
@@ -22,7 +23,7 @@ def old(tmp_path: Path, hermetic: Path) -> Path:
 
 
 @pytest.fixture
-def gm(repo: Path) -> Iterator[Opened]:
+def gm(repo: Path) -> Iterator[Gitmem]:
     """Return the open memory of a fresh repository."""
     with opened(repo) as opened_here:
         yield opened_here

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitmem.api.care import Care
-from gitmem.api.imports import Imports
+import gitmem
+from gitmem import Gitmem
 from gitmem.imports import origin
 from gitmem.imports.model import Foreign
 from gitmem.journal.git import open_repository
@@ -23,13 +23,9 @@ JSON = "results.json"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-class Opened(Imports, Care):
-    """A memory that imports, and tells how it stands."""
-
-
-def opened(repo: Path, now: datetime = NOW) -> Opened:
+def opened(repo: Path, now: datetime = NOW) -> Gitmem:
     """Open a repository's memory at a time."""
-    return Opened(repo, "program", os.environ, lambda: now)
+    return gitmem.open(repo, backend="program", now=lambda: now)
 
 
 def read(tool: str, place: Path) -> Iterator[Foreign | Skipped]:
@@ -47,12 +43,12 @@ def skipped(tool: str, place: Path) -> list[str]:
     return [found.reason for found in read(tool, place) if isinstance(found, Skipped)]
 
 
-def texts(gm: Imports, branch: str | None = None) -> list[str]:
+def texts(gm: Gitmem, branch: str | None = None) -> list[str]:
     """Return what is seen from a branch, in order."""
     return sorted(memory.body for memory in gm.list(branch=branch))
 
 
-def by_key(gm: Imports) -> dict[str, Memory]:
+def by_key(gm: Gitmem) -> dict[str, Memory]:
     """Return {the tool's key: memory} of all that is seen."""
     seen = gm.list()
     return {str(memory.source.get("key")): memory for memory in seen}

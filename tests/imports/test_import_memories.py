@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from gitmem import Gitmem
 from gitmem.errors import NoIdentity
 from gitmem.text.fence import fenced
-from tests.imports.support import DATA, JSON, Opened, by_key, commit, mem0, opened, texts, tips
+from tests.imports.support import DATA, JSON, by_key, commit, mem0, opened, texts, tips
 from tests.support import git
 
 # -- where they go ------------------------------------------------------------------------------
 
 
 def test_one_persons_memories_are_private_and_seen_from_every_branch(
-    gm: Opened, repo: Path, tmp_path: Path
+    gm: Gitmem, repo: Path, tmp_path: Path
 ) -> None:
     file = mem0(tmp_path, {})
     git(repo, "switch", "-q", "-c", "f")
@@ -29,19 +30,19 @@ def test_one_persons_memories_are_private_and_seen_from_every_branch(
     assert "refs/notes" not in git(repo, "for-each-ref")
 
 
-def test_they_are_shared_if_that_is_asked_for(gm: Opened, repo: Path, tmp_path: Path) -> None:
+def test_they_are_shared_if_that_is_asked_for(gm: Gitmem, repo: Path, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}), shared=True)
     assert not gm.list()[0].private
     assert git(repo, "rev-list", "--count", "refs/notes/gitmem/shared") == "1"
 
 
-def test_a_teams_memories_are_private_if_that_is_asked_for(gm: Opened, repo: Path) -> None:
+def test_a_teams_memories_are_private_if_that_is_asked_for(gm: Gitmem, repo: Path) -> None:
     git(repo, "notes", "--ref", "mem-main", "add", "-m", '{"a":{"d":"x","b":"main"}}', "HEAD")
     gm.import_memories("git-notes-memory", shared=False)
     assert gm.list()[0].private
 
 
-def test_one_commit_by_the_importer(gm: Opened, repo: Path, tmp_path: Path) -> None:
+def test_one_commit_by_the_importer(gm: Gitmem, repo: Path, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}, {"id": "b"}), shared=True)
     shown = git(repo, "log", "--format=%an: %s", "refs/notes/gitmem/shared")
     assert shown == "Ada: import mem0: 2 memories"
@@ -82,7 +83,7 @@ def test_a_repository_without_a_commit(tmp_path: Path, hermetic: Path) -> None:
         (None, "2026-11-20T12:00:00.000000Z"),
     ],
 )
-def test_times(gm: Opened, tmp_path: Path, given: object, kept: str) -> None:
+def test_times(gm: Gitmem, tmp_path: Path, given: object, kept: str) -> None:
     report = gm.import_memories("mem0", mem0(tmp_path, {"created_at": given}))
     (memory,) = gm.list()
     assert (memory.created, memory.author) == (kept, "Ada <ada@example.com>")
@@ -92,7 +93,7 @@ def test_times(gm: Opened, tmp_path: Path, given: object, kept: str) -> None:
     )
 
 
-def test_the_clock_goes_on_after_an_import(gm: Opened, tmp_path: Path) -> None:
+def test_the_clock_goes_on_after_an_import(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {"created_at": "2031-01-01"}))
     assert gm.remember("later").created == "2026-11-20T12:00:00.000001Z"
 
@@ -121,7 +122,7 @@ def test_a_trial_run_writes_nothing_and_says_the_same(repo: Path, tmp_path: Path
         assert trial.new == 2 and trial == gm.import_memories("git-notes-memory")
 
 
-def test_a_text_that_changed_becomes_a_revision(gm: Opened, tmp_path: Path) -> None:
+def test_a_text_that_changed_becomes_a_revision(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     (before,) = gm.list()
     changed = {"memory": "Prefers spaces", "updated_at": "2026-04-01T10:00:00Z"}
@@ -137,7 +138,7 @@ def test_a_text_that_changed_becomes_a_revision(gm: Opened, tmp_path: Path) -> N
     assert memory.body == "Prefers neither" and not memory.contested and len(memory.heads) == 1
 
 
-def test_what_was_revised_here_stays_and_is_reported(gm: Opened, tmp_path: Path) -> None:
+def test_what_was_revised_here_stays_and_is_reported(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     id = gm.list()[0].id
     gm.update(id, "Prefers tabs of four")
@@ -147,7 +148,7 @@ def test_what_was_revised_here_stays_and_is_reported(gm: Opened, tmp_path: Path)
     assert texts(gm) == ["Prefers tabs of four"] and not gm.list()[0].contested
 
 
-def test_what_was_forgotten_here_stays_forgotten(gm: Opened, tmp_path: Path) -> None:
+def test_what_was_forgotten_here_stays_forgotten(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     id = gm.list()[0].id
     gm.forget(id)
@@ -156,7 +157,7 @@ def test_what_was_forgotten_here_stays_forgotten(gm: Opened, tmp_path: Path) -> 
     assert report.conflicts == [id] and texts(gm) == []
 
 
-def test_tags_and_notes_of_ones_own_are_no_revision(gm: Opened, tmp_path: Path) -> None:
+def test_tags_and_notes_of_ones_own_are_no_revision(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     id = gm.list()[0].id
     gm.tag(id, "mine")
@@ -167,14 +168,14 @@ def test_tags_and_notes_of_ones_own_are_no_revision(gm: Opened, tmp_path: Path) 
     assert memory.tags == ("mine",) and [note.text for note in memory.notes] == ["still so"]
 
 
-def test_a_tag_taken_off_here_stays_off(gm: Opened, tmp_path: Path) -> None:
+def test_a_tag_taken_off_here_stays_off(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {"categories": ["style"]}))
     gm.untag(gm.list()[0].id, "style")
     assert gm.import_memories("mem0", tmp_path / JSON).unchanged == 1
     assert gm.list()[0].tags == ()
 
 
-def test_what_another_branch_sees_is_found(gm: Opened, repo: Path) -> None:
+def test_what_another_branch_sees_is_found(gm: Gitmem, repo: Path) -> None:
     git(repo, "switch", "-q", "-c", "f")
     entry = '{"a":{"d":"x","b":"f"}}'
     git(repo, "notes", "--ref", "mem-f", "add", "-m", entry, "HEAD")
@@ -184,14 +185,14 @@ def test_what_another_branch_sees_is_found(gm: Opened, repo: Path) -> None:
 
 
 def test_a_memory_imported_privately_is_not_imported_again_as_shared(
-    gm: Opened, tmp_path: Path
+    gm: Gitmem, tmp_path: Path
 ) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     gm.import_memories("mem0", mem0(tmp_path, {"memory": "Prefers spaces"}), shared=True)
     assert [memory.private for memory in gm.list()] == [True]
 
 
-def test_two_memories_of_one_key(gm: Opened, tmp_path: Path) -> None:
+def test_two_memories_of_one_key(gm: Gitmem, tmp_path: Path) -> None:
     report = gm.import_memories("mem0", mem0(tmp_path, {}, {}, {"memory": "Another"}))
     assert (report.found, report.new, texts(gm)) == (1, 1, ["Prefers tabs"])
     assert report.skipped == {
@@ -200,7 +201,7 @@ def test_two_memories_of_one_key(gm: Opened, tmp_path: Path) -> None:
     }
 
 
-def test_the_same_key_of_another_tool_is_another_memory(gm: Opened, tmp_path: Path) -> None:
+def test_the_same_key_of_another_tool_is_another_memory(gm: Gitmem, tmp_path: Path) -> None:
     gm.import_memories("mem0", mem0(tmp_path, {}))
     gm.remember({"source": {"import": "openmemory", "key": "a"}, "text": "no import"})
     file = tmp_path / "memories.jsonl"
@@ -208,7 +209,7 @@ def test_the_same_key_of_another_tool_is_another_memory(gm: Opened, tmp_path: Pa
     assert gm.import_memories("openmemory", file).new == 1
 
 
-def test_a_hundred_memories_and_again(gm: Opened, repo: Path, tmp_path: Path) -> None:
+def test_a_hundred_memories_and_again(gm: Gitmem, repo: Path, tmp_path: Path) -> None:
     file = mem0(tmp_path, *({"id": str(n), "memory": f"memory {n}"} for n in range(100)))
     assert gm.import_memories("mem0", file, shared=True).new == 100
     before = tips(repo)
@@ -218,7 +219,7 @@ def test_a_hundred_memories_and_again(gm: Opened, repo: Path, tmp_path: Path) ->
 # -- what they say ------------------------------------------------------------------------------
 
 
-def test_secrets_and_private_spans_are_not_kept(gm: Opened, repo: Path, tmp_path: Path) -> None:
+def test_secrets_and_private_spans_are_not_kept(gm: Gitmem, repo: Path, tmp_path: Path) -> None:
     key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     text = f"The token is {key} <private>and this is nobody's business</private>."
     file = mem0(tmp_path, {"memory": text, "metadata": {"note": key}, "id": key})
@@ -230,7 +231,7 @@ def test_secrets_and_private_spans_are_not_kept(gm: Opened, repo: Path, tmp_path
     assert gm.import_memories("mem0", file).unchanged == 1
 
 
-def test_what_gitmem_injected_is_not_taken_for_memory(gm: Opened, tmp_path: Path) -> None:
+def test_what_gitmem_injected_is_not_taken_for_memory(gm: Gitmem, tmp_path: Path) -> None:
     injected = fenced("Use PostgreSQL", "from gitmem")
     report = gm.import_memories(
         "mem0",
@@ -240,7 +241,7 @@ def test_what_gitmem_injected_is_not_taken_for_memory(gm: Opened, tmp_path: Path
     assert report.skipped == {"a memory that cannot be kept: there is nothing to remember": 1}
 
 
-def test_a_password_by_its_name_in_data(gm: Opened, repo: Path) -> None:
+def test_a_password_by_its_name_in_data(gm: Gitmem, repo: Path) -> None:
     data = {"a": {"d": {"decision": "Use it", "password": "hunter2-Hunter2"}, "b": "main"}}
     git(repo, "notes", "--ref", "mem-main", "add", "-m", json.dumps(data), "HEAD")
     gm.import_memories("git-notes-memory")
@@ -249,7 +250,7 @@ def test_a_password_by_its_name_in_data(gm: Opened, repo: Path) -> None:
     assert "hunter2" not in str(memory.data["password"])
 
 
-def test_a_text_that_is_too_long_is_cut(gm: Opened, tmp_path: Path) -> None:
+def test_a_text_that_is_too_long_is_cut(gm: Gitmem, tmp_path: Path) -> None:
     file = mem0(tmp_path, {"memory": "long " * 20_000})
     report = gm.import_memories("mem0", file)
     (memory,) = gm.list()
@@ -259,7 +260,7 @@ def test_a_text_that_is_too_long_is_cut(gm: Opened, tmp_path: Path) -> None:
     assert gm.import_memories("mem0", file).unchanged == 1
 
 
-def test_odd_characters(gm: Opened, tmp_path: Path) -> None:
+def test_odd_characters(gm: Gitmem, tmp_path: Path) -> None:
     odd = {"memory": "a\0b \ud800 \u2028 c", "id": "k\ud800", "categories": ["", "a b", "x" * 200]}
     report = gm.import_memories("mem0", mem0(tmp_path, odd))
     (memory,) = gm.list()
@@ -268,7 +269,7 @@ def test_odd_characters(gm: Opened, tmp_path: Path) -> None:
     assert gm.import_memories("mem0", tmp_path / JSON).unchanged == 1
 
 
-def test_data_that_nests_too_deep_is_counted(gm: Opened, repo: Path) -> None:
+def test_data_that_nests_too_deep_is_counted(gm: Gitmem, repo: Path) -> None:
     deep = "[" * 80 + "]" * 80
     text = f'{{"a":{{"d":{{"x":{deep}}},"b":"main"}},"b":{{"d":"good","b":"main"}}}}'
     git(repo, "notes", "--ref", "mem-main", "add", "-m", text, "HEAD")
@@ -282,14 +283,14 @@ def test_data_that_nests_too_deep_is_counted(gm: Opened, repo: Path) -> None:
     ("given", "kept"),
     [("Big Decision!", "big-decision"), ("context", "note"), ("", "note"), ("学习", "学习")],
 )
-def test_kinds(gm: Opened, repo: Path, given: str, kept: str) -> None:
+def test_kinds(gm: Gitmem, repo: Path, given: str, kept: str) -> None:
     data = {"a": {"d": "x", "b": "main", "t": given}}
     git(repo, "notes", "--ref", "mem-main", "add", "-m", json.dumps(data), "HEAD")
     gm.import_memories("git-notes-memory", shared=False)
     assert gm.list()[0].kind == kept and gm.context() == ""
 
 
-def test_a_branch_whose_name_is_not_utf8(gm: Opened, repo: Path) -> None:
+def test_a_branch_whose_name_is_not_utf8(gm: Gitmem, repo: Path) -> None:
     name = b"caf\xe9".decode("utf-8", "surrogateescape")
     git(repo, "branch", name)
     git(repo, "notes", "--ref", f"mem-{name}", "add", "-m", '{"a":{"d":"x"}}', "HEAD")
@@ -298,7 +299,7 @@ def test_a_branch_whose_name_is_not_utf8(gm: Opened, repo: Path) -> None:
     assert gm.import_memories("git-notes-memory").unchanged == 1
 
 
-def test_links_between_memories(gm: Opened) -> None:
+def test_links_between_memories(gm: Gitmem) -> None:
     place = DATA / "basic-memory"
     assert gm.import_memories("basic-memory", place).new == 2
     seen = by_key(gm)
@@ -318,7 +319,7 @@ with Imports(Path("."), "program", os.environ, lambda: datetime.now(UTC)) as gm:
 """
 
 
-def test_imports_at_once_add_each_memory_once(gm: Opened, repo: Path, tmp_path: Path) -> None:
+def test_imports_at_once_add_each_memory_once(gm: Gitmem, repo: Path, tmp_path: Path) -> None:
     file = mem0(tmp_path, *({"id": str(n), "created_at": None} for n in range(20)))
     command = [sys.executable, "-c", IMPORT, str(file)]
     running = [subprocess.Popen(command, cwd=repo) for _ in range(4)]

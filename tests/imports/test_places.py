@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem import Gitmem
 from gitmem.errors import NotFound, Unreadable, UsageError
 from gitmem.imports import TOOLS, origin
-from tests.imports.support import DATA, Opened, commit, opened, texts
+from tests.imports.support import DATA, commit, opened, texts
 from tests.support import git
 
 # -- places -------------------------------------------------------------------------------------
@@ -80,18 +81,18 @@ def test_letta_files_have_the_times_and_authors_of_their_commits(
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_nothing_where_a_tool_keeps_its_memories(gm: Opened, tool: str) -> None:
+def test_nothing_where_a_tool_keeps_its_memories(gm: Gitmem, tool: str) -> None:
     with pytest.raises((NotFound, Unreadable)) as raised:
         gm.import_memories(tool)
     assert raised.value.hint
 
 
-def test_a_tool_that_is_not_known(gm: Opened, tmp_path: Path) -> None:
+def test_a_tool_that_is_not_known(gm: Gitmem, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no importer 'mem1'"):
         gm.import_memories("mem1", tmp_path)
 
 
-def test_a_path_that_is_not_there(gm: Opened, tmp_path: Path) -> None:
+def test_a_path_that_is_not_there(gm: Gitmem, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="nowhere"):
         gm.import_memories("mem0", tmp_path / "nowhere")
 
@@ -101,7 +102,7 @@ FILES = ("mem0", "openmemory", "mcp-memory", "claude-memory", "basic-memory", "m
 
 @pytest.mark.parametrize("tool", FILES)
 @pytest.mark.parametrize("kind", ["empty", "binary", "fifo", "json"])
-def test_a_file_that_is_no_memory(gm: Opened, tmp_path: Path, tool: str, kind: str) -> None:
+def test_a_file_that_is_no_memory(gm: Gitmem, tmp_path: Path, tool: str, kind: str) -> None:
     file = tmp_path / "2026-01-01.md"
     match kind:
         case "empty":
@@ -122,7 +123,7 @@ def test_a_file_that_is_no_memory(gm: Opened, tmp_path: Path, tool: str, kind: s
             gm.import_memories(tool, file)
 
 
-def test_of_a_folder_what_can_be_read_is_imported(gm: Opened, tmp_path: Path) -> None:
+def test_of_a_folder_what_can_be_read_is_imported(gm: Gitmem, tmp_path: Path) -> None:
     place = tmp_path / "notes"
     place.mkdir()
     (place / "good.md").write_text("Prefers tea\n")

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gitmem
+from gitmem import Gitmem
 from gitmem.errors import Unreadable, UsageError
 from gitmem.journal.codec import Event
 from gitmem.model import JournalName, Memory
-from tests.imports.support import NOW, Opened, opened, texts, tips
+from tests.imports.support import NOW, opened, texts, tips
 from tests.journal.histories import histories, remember, write
 from tests.support import git
 
@@ -46,13 +48,15 @@ class Clones:
         git(self._code, "commit", "-q", "--allow-empty", "-m", name)
         return git(self._code, "rev-parse", "HEAD")
 
-    def new(self, *events: tuple[str, int, Event]) -> Opened:
+    def new(self, *events: tuple[str, int, Event]) -> Gitmem:
         """Open a clone whose journals hold some events."""
         self._count += 1
         path = self.folder / str(self._count)
         shutil.copytree(self._code, path)
         environ = {**os.environ, "GITMEM_USER_DIR": str(self.folder / f"user-{self._count}")}
-        gm = self._stack.enter_context(Opened(path, "program", environ, lambda: NOW))
+        gm = self._stack.enter_context(
+            gitmem.open(path, backend="program", environ=environ, now=lambda: NOW)
+        )
         lines: dict[str, dict[str, list[bytes]]] = defaultdict(lambda: defaultdict(list))
         for journal, anchor, event in events:
             lines[journal][self.anchors[anchor]].append(event.line)
@@ -60,7 +64,7 @@ class Clones:
             gm._journals.writable(JournalName(name)).append(additions, "test", ADA, 0)
         return gm
 
-    def exported(self, gm: Opened) -> Path:
+    def exported(self, gm: Gitmem) -> Path:
         """Write a clone's export to a file."""
         file = self.folder / f"export-{self._count}.jsonl"
         file.write_text("".join(f"{line}\n" for line in gm.export()))
@@ -97,12 +101,12 @@ def placed(purges: bool = False) -> st.SearchStrategy[Placed]:
     return histories(purges).flatmap(put)
 
 
-def lines(gm: Opened) -> set[str]:
+def lines(gm: Gitmem) -> set[str]:
     """Return what the journals hold."""
     return set(gm.export())
 
 
-def known(gm: Opened) -> list[Memory]:
+def known(gm: Gitmem) -> list[Memory]:
     """Return all that is seen, forgotten or not."""
     return [*gm.list(), *gm.list(forgotten=True)]
 
@@ -204,7 +208,7 @@ def written(folder: Path, *rows: Mapping[str, Any] | str) -> Path:
             1, "x").line.decode().replace("Ada <ada@", "Eve <eve@")}, "a memory of another person"),
     ],
 )  # fmt: skip
-def test_lines_that_do_not_come_in(gm: Opened, tmp_path: Path, row: Any, reason: str) -> None:
+def test_lines_that_do_not_come_in(gm: Gitmem, tmp_path: Path, row: Any, reason: str) -> None:
     report = gm.import_memories("gitmem", written(tmp_path, record(), row))
     assert report.new == 1 and texts(gm) == ["good"]
     ((said, count),) = report.skipped.items()
@@ -212,7 +216,7 @@ def test_lines_that_do_not_come_in(gm: Opened, tmp_path: Path, row: Any, reason:
     assert [json.loads(line)["event"] for line in gm.export()] == [GOOD.line.decode()]
 
 
-def test_a_purge_of_what_is_here(gm: Opened, tmp_path: Path) -> None:
+def test_a_purge_of_what_is_here(gm: Gitmem, tmp_path: Path) -> None:
     id = gm.remember("kept").id
     purge = write(0, "purge", memory=id)
     report = gm.import_memories("gitmem", written(tmp_path, record(purge)))
@@ -220,7 +224,7 @@ def test_a_purge_of_what_is_here(gm: Opened, tmp_path: Path) -> None:
     assert list(report.skipped) == ["a purge of a memory that is here"]
 
 
-def test_what_is_private_here_is_not_made_shared(gm: Opened, tmp_path: Path) -> None:
+def test_what_is_private_here_is_not_made_shared(gm: Gitmem, tmp_path: Path) -> None:
     gm.remember("mine", private=True)
     rows = [json.loads(line) | {"journal": "shared"} for line in gm.export()]
     report = gm.import_memories("gitmem", written(tmp_path, *rows))
@@ -228,7 +232,7 @@ def test_what_is_private_here_is_not_made_shared(gm: Opened, tmp_path: Path) -> 
     assert gm.list()[0].private
 
 
-def test_no_export(gm: Opened, tmp_path: Path) -> None:
+def test_no_export(gm: Gitmem, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="is no export"):
         gm.import_memories("gitmem", written(tmp_path, '{"some": "json"}\n'))
     with pytest.raises(UsageError, match="anywhere"):
