@@ -22,13 +22,13 @@ Fields = Mapping[str, Any] | Skipped
 """What a message or a part says, or why that cannot be read."""
 
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'session'"
-_SESSION = "SELECT * FROM session WHERE id = ?"
+_SESSION = "SELECT title, directory, parent_id, time_created FROM session WHERE id = ?"
 _SESSIONS = "SELECT session_id FROM message GROUP BY 1 ORDER BY min(time_created), 1"
-_DATA = "CASE WHEN length(data) <= ? THEN data END"
-_MESSAGES = f"SELECT id, {_DATA} FROM message WHERE session_id = ? ORDER BY time_created, id"
-_PARTS = f"SELECT id, {_DATA} FROM part WHERE message_id = ? ORDER BY id"
-_NAMES = ("title", "directory", "parent_id")
-_NAMES_IN_FILES = ("title", "directory", "parentID")
+_MESSAGES = "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT id FROM part WHERE message_id = ? ORDER BY id"
+_MESSAGE = "SELECT data FROM message WHERE id = ? AND length(data) <= ?"
+_PART = "SELECT data FROM part WHERE id = ? AND length(data) <= ?"
+_NAMES = ("title", "directory", "parentID")
 _TORN = "a message or a part that is no JSON object, torn or too long"
 
 
@@ -81,37 +81,42 @@ def opened(transcript: Path) -> Iterator[Store]:
 
 
 class _Database:
-    """A Store in SQLite; its tables are those of every release that had one."""
+    """A Store in SQLite; its tables are those of every release that had one.
+
+    Each query is read to its end at once: one that is left open would keep opencode from writing
+    for as long as the import takes.
+    """
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        self._has_sessions = bool(database.execute(_HAS_SESSIONS).fetchone())
+        self._has_sessions = bool(self._rows(_HAS_SESSIONS))
 
     def sessions(self) -> Iterator[str]:
         """Yield the ids of the sessions, the oldest first."""
-        return (_name(id) for (id,) in self._database.execute(_SESSIONS))
+        yield from (_name(id) for (id,) in self._rows(_SESSIONS))
 
     def known(self, session: str) -> Known:
         """Return what the row of the session says."""
-        if not self._has_sessions:
+        rows = self._rows(_SESSION, session) if self._has_sessions else []
+        if not rows:
             return Known()
-        cursor = self._database.execute(_SESSION, [session])
-        names = [column[0] for column in cursor.description]
-        row = dict(zip(names, cursor.fetchone() or (), strict=False))
-        title, directory, parent = (_name(row.get(name)) for name in _NAMES)
-        return Known(title, directory, parent, reading.utc(row.get("time_created")))
+        title, directory, parent, created = rows[0]
+        return Known(_name(title), _name(directory), _name(parent), reading.utc(created))
 
     def messages(self, session: str) -> Iterator[tuple[str, Fields]]:
         """Yield the messages in the order of their times."""
-        return self._fields(_MESSAGES, session)
+        return self._fields(self._rows(_MESSAGES, session), _MESSAGE)
 
     def parts(self, message: str) -> Iterator[tuple[str, Fields]]:
         """Yield the parts in the order of their ids, which is that of their times."""
-        return self._fields(_PARTS, message)
+        return self._fields(self._rows(_PARTS, message), _PART)
 
-    def _fields(self, query: str, key: str) -> Iterator[tuple[str, Fields]]:
-        for id, data in self._database.execute(query, [reading.LONGEST, key]):
-            yield _name(id), _parsed(data)
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._database.execute(query, values).fetchall()
+
+    def _fields(self, ids: list[tuple[Any, ...]], query: str) -> Iterator[tuple[str, Fields]]:
+        for id in (_name(id) for (id,) in ids):
+            yield id, _parsed(self._rows(query, id, reading.LONGEST))
 
 
 class _Files:
@@ -132,7 +137,7 @@ class _Files:
         if isinstance(fields, Skipped):
             return Known()
         created = reading.utc(table(fields.get("time")).get("created"))
-        title, directory, parent = (text(fields.get(name)) for name in _NAMES_IN_FILES)
+        title, directory, parent = (text(fields.get(name)) for name in _NAMES)
         return Known(title, directory, parent, created)
 
     def messages(self, session: str) -> Iterator[tuple[str, Fields]]:
@@ -159,7 +164,8 @@ def _document(path: Path) -> Fields:
         return Skipped(_TORN)
 
 
-def _parsed(data: object) -> Fields:
+def _parsed(rows: list[tuple[Any, ...]]) -> Fields:
+    data = rows[0][0] if rows else b""  # none if it is too long
     try:
         return table(reading.parsed(data if isinstance(data, bytes) else b""))
     except (ValueError, RecursionError):

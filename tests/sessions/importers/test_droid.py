@@ -23,7 +23,7 @@ SUBAGENT = "d0d00000-0000-4000-8000-000000000002"
 
 
 def test_a_session() -> None:
-    """Reminders, hooks, expanded files and what only the model is shown are not said by anybody."""
+    """Reminders, hooks, expanded files and what only the model is shown: nobody said them."""
     records = read("droid", FOLDER / f"{ID}.jsonl")
     assert told(only(records)) == [
         ("m1", "user", "Count the carts in @carts.txt\n\n[image]"),
@@ -39,7 +39,7 @@ def test_a_session() -> None:
         "droid",
         ID,
         title="Count the carts",
-        started="2026-11-03T08:00:01.000000Z",
+        started="2026-11-03T08:00:00.000000Z",
         cwd="/home/ada/shop",
         model="claude-opus-4-6",
     )

@@ -24,6 +24,9 @@ AGENTS = {  # {agent: its folder of collected samples}
     "openclaw": "openclaw-pi",
     "cursor": "cursor",
     "copilot": "copilot-cli",
+    "droid": "droid",
+    "windsurf": "windsurf",
+    "jsonl": "jsonl",
 }
 ROOTS = {OWN: {agent: agent for agent in AGENTS}}
 if SHARED:
