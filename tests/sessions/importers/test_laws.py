@@ -28,6 +28,7 @@ AGENTS = {  # {agent: its folder of collected samples}
     "windsurf": "windsurf",
     "jsonl": "jsonl",
 }
+DOCUMENTS = ("amp", "continue", "letta")  # one JSON a transcript; folders of the same names
 ROOTS = {OWN: {agent: agent for agent in AGENTS}}
 if SHARED:
     ROOTS[SHARED / "transcripts"] = AGENTS
@@ -38,6 +39,12 @@ SAMPLES = [
     for path in sorted((root / folder).rglob("*.jsonl"))
 ]
 NAMES = [f"{agent}:{path.name}" for agent, _, path in SAMPLES]
+WHOLE = [
+    (agent, path)
+    for root in ROOTS
+    for agent in DOCUMENTS
+    for path in sorted(importer(agent).transcripts(root / agent))
+]
 every_sample = pytest.mark.parametrize(("agent", "root", "name"), SAMPLES, ids=NAMES)
 
 json_values = st.recursive(
@@ -68,7 +75,7 @@ def imported(agent: str, path: Path) -> list[Turn]:
     return found
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", [*AGENTS, *DOCUMENTS])
 @given(
     content=st.binary() | st.text().map(str.encode) | json_values.map(json.dumps).map(str.encode)
 )
@@ -133,6 +140,21 @@ def test_anything_where_something_else_is_expected(
     path = tmp_path / name.name
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     imported(agent, path)
+
+
+@pytest.mark.parametrize(
+    ("agent", "path"), WHOLE, ids=[f"{agent}:{path.name}" for agent, path in WHOLE]
+)
+@given(data=st.data())
+@settings(max_examples=25)
+def test_anything_in_a_document(
+    tmp_path: Path, agent: str, path: Path, data: st.DataObject
+) -> None:
+    value = json.loads(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 8))):
+        value = changed(value, data)
+    (tmp_path / path.name).write_text(json.dumps(value))
+    imported(agent, tmp_path / path.name)
 
 
 def changed(value: Any, data: st.DataObject) -> Any:
