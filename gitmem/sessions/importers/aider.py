@@ -25,7 +25,7 @@ from gitmem.sessions.model import About, Home, Record, Role, Skipped
 _NAME = ".aider.chat.history.md"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.ASCII)
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+) with ")
-_BEGINNINGS: dict[str, Role] = {"#### ": "user", "> ": "tool"}
+_BEGINNING = re.compile(r"(?:(####)|>)(?: |$)")
 _WRITTEN = "  "
 
 
@@ -102,12 +102,15 @@ class _Chat:
 
     def _parted(self, line: str) -> tuple[Role, str]:
         """Return who speaks in a line, and what: if aider wrote no spaces, its beginning tells."""
-        for beginning, role in _BEGINNINGS.items():
-            if f"{line} ".startswith(beginning):
-                self._spaced = line.endswith(_WRITTEN) if self._spaced is None else self._spaced
-                if line.endswith(_WRITTEN) or not self._spaced:
-                    return role, line[len(beginning) :].rstrip()
-        return ("assistant", line)
+        beginning = _BEGINNING.match(line)
+        if not beginning:
+            return "assistant", line
+        written = line.endswith(_WRITTEN)
+        self._spaced = written if self._spaced is None else self._spaced
+        if self._spaced and not written:
+            return "assistant", line
+        role: Role = "user" if beginning[1] else "tool"
+        return role, line[beginning.end() :].rstrip()
 
     def _close(self, role: Role) -> Iterator[Record]:
         block, self._block = self._block, _Block(role)

@@ -43,9 +43,9 @@ def test_a_history() -> None:
         ("user", "Count the carts:\n\n- full ones\n- empty ones"),
         (
             "assistant",
-            "#### Two steps\n\nFirst the counting:\n\n"
-            "> A cart is full when it holds three things.\n"
-            "\nsrc/carts.py\n```python\n# aider comments are not headers\ndef full(cart): ...\n```",
+            "#### Two steps\n\nFirst the counting:\n\n> A cart is full when it holds three things."
+            "\n\nsrc/carts.py\n```python\n"
+            "# aider comments are not headers\ndef full(cart): ...\n```",
         ),
         (
             "tool",
