@@ -25,6 +25,12 @@ def test_lines_come_without_their_ends(tmp_path: Path) -> None:
     assert list(lines(path)) == [b"one", b"", b"two ", b"three"]
 
 
+def test_lines_with_their_ends_tell_whether_the_last_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"one\r\n\ntw")
+    assert list(lines(path, ends=True)) == [b"one\r\n", b"\n", b"tw"]
+
+
 def test_a_line_too_long_is_skipped_and_the_rest_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
