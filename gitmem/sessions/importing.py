@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -182,11 +183,18 @@ class Importing:
         return True
 
     def _signature(self, path: Path) -> Signature | None:
+        """Return how a transcript looks; None where that tells nothing: a folder's parts change."""
         try:
             found = path.stat()
+            # What SQLite has not yet put into a database stands beside it.
+            beside = path.with_name(f"{path.name}-wal")
+            more = beside.stat() if beside.exists() else None
         except (OSError, ValueError):  # reading it says why
             return None
-        return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+        if stat.S_ISDIR(found.st_mode):
+            return None
+        written = max(found.st_mtime_ns, more.st_mtime_ns if more else 0)
+        return Signature(written, found.st_size + (more.st_size if more else 0), found.st_ino)
 
 
 class Given:

@@ -37,7 +37,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         database = _connected(path)
         database.text_factory = bytes
         yield database
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a column may have any name
         locked = "locked" in str(error)
         hint = "another program is writing it: try again when it has ended" if locked else ""
         raise Unreadable(f"'{reading.shown(path)}' cannot be read: {error}", hint=hint) from error

@@ -81,7 +81,7 @@ def _events(transcript: Path) -> Iterator[tuple[str, Mapping[str, Any] | Skipped
             )
             for id, event in database.execute(_SQL, [reading.LONGEST]):
                 yield _name(id), _event(event)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a column may have any name
         message = f"'{reading.shown(transcript)}' cannot be read as a database of sessions: {error}"
         raise Unreadable(message) from error
 
