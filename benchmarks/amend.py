@@ -42,7 +42,8 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     with Bench() as bench:
-        for name, script, ref in (("git notes append", GIT, "plain"), ("gitmem", GITMEM, "gitmem/*")):
+        ways = (("git notes append", GIT, "plain"), ("gitmem", GITMEM, "gitmem/*"))
+        for name, script, ref in ways:
             repo = _repository(bench, name, ref)
             _write_beside_amends(bench, repo, script, given.writes, given.amends)
             rows.append([name, f"{_found(bench, repo, ref):,} of {given.writes:,}"])

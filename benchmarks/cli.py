@@ -61,7 +61,7 @@ def _write(bench: Bench, repo: Path) -> None:
 
 
 def _settle(bench: Bench, repo: Path) -> None:
-    """Ask until nothing changes any more: the files that were just written are too young to keep."""
+    """Ask until nothing changes any more: files just written are too young to rely on."""
     for _ in range(3):
         bench.run(bench.gitmem("settle", repo, "sync", "--start"))
 
@@ -83,8 +83,8 @@ def main() -> None:
         timed = {size: commands(bench, size) for size in given.sizes}
         bench.race([*floor, *(one for group in timed.values() for one in group)], given.rounds)
         unit = floor[1].wall
-        print(table(["beside", "ms", "× click hello"],
-                    [[one.name, f"{one.wall:.0f}", f"{one.wall / unit:.2f}"] for one in floor]))  # fmt: skip
+        beside = [[one.name, f"{one.wall:.0f}", f"{one.wall / unit:.2f}"] for one in floor]
+        print(table(["beside", "ms", "× click hello"], beside))
         print()
         names = [command.name for command in next(iter(timed.values()))]
         rows = [

@@ -114,9 +114,7 @@ def _repository(bench: Bench, name: str) -> Path:
     return repo
 
 
-def _race(
-    bench: Bench, repo: Path, script: str, writers: int, each: int, backend: str
-) -> float:
+def _race(bench: Bench, repo: Path, script: str, writers: int, each: int, backend: str) -> float:
     """Return the seconds from the word go to the end of the last writer."""
     racing = [
         subprocess.Popen(

@@ -25,21 +25,27 @@ SPAN = timedelta(days=600)
 JOURNAL = "refs/notes/gitmem/shared"
 
 _SUBJECTS = (
-    "the connection pool", "the retry loop", "the release script", "`src/app/cache.py`", "the login form",
-    "the nightly import", "the billing worker", "the search index", "issue #482", "the staging cluster",
-    "the mobile client", "the rate limiter", "the session cookie", "the CSV export", "the audit log",
+    "the connection pool", "the retry loop", "the release script", "`src/app/cache.py`",
+    "the login form", "the nightly import", "the billing worker", "the search index",
+    "issue #482", "the staging cluster", "the mobile client", "the rate limiter",
+    "the session cookie", "the CSV export", "the audit log",
 )  # fmt: skip
 _VERBS = (
-    "uses PostgreSQL", "is behind a feature flag", "must not block the event loop", "times out after 30 s",
-    "runs on Redis Streams", "needs an index on `created_at`", "was rewritten in Rust", "keeps 90 days",
-    "is owned by the platform team", "breaks on daylight saving", "retries three times with jitter",
+    "uses PostgreSQL", "is behind a feature flag", "must not block the event loop",
+    "times out after 30 s", "runs on Redis Streams", "needs an index on `created_at`",
+    "was rewritten in Rust", "keeps 90 days", "is owned by the platform team",
+    "breaks on daylight saving", "retries three times with jitter",
     "is deployed by hand until v2.4.0", "caches 4xx answers too", "reads its settings from Vault",
 )  # fmt: skip
 _REASONS = (
-    "the team knows it", "we measured 40 ms less", "the old way lost writes", "a customer asked for it",
-    "the audit wants it", "nobody could explain the alternative", "CI failed one time in ten without it",
+    "the team knows it", "we measured 40 ms less", "the old way lost writes",
+    "a customer asked for it", "the audit wants it", "nobody could explain the alternative",
+    "CI failed one time in ten without it",
 )  # fmt: skip
-_TAGS = "database auth release performance testing security frontend ops topic:billing topic:search".split()
+_TAGS = (
+    "database", "auth", "release", "performance", "testing", "security", "frontend", "ops",
+    "topic:billing", "topic:search",
+)  # fmt: skip
 _KINDS = {"decision": 25, "fact": 25, "lesson": 15, "preference": 5, "task": 15, "note": 15}
 _IMPORTANCES = {"critical": 1, "high": 9, "normal": 75, "low": 15}
 

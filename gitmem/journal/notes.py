@@ -94,8 +94,23 @@ class NotesRef:
 
     def read(self, tip: str) -> Iterator[tuple[str, bytes]]:
         """Yield (anchor, line) for every line at `tip`."""
+        return self._lines(self._git.files(self._git.commit(tip).tree))
+
+    def history(self, tip: str) -> Iterator[tuple[str, bytes]]:
+        """Yield (anchor, line) for every line that a commit up to `tip` has, some repeatedly."""
+        commits = list(self._git.walk(tip))
+        trees = {commit.oid: commit.tree for commit in commits}
+        notes: dict[tuple[str, str], None] = {}
+        for commit in commits:
+            before = trees[commit.parents[0]] if commit.parents else None
+            changes = self._git.diff(before, commit.tree)
+            notes |= {(change.path, change.new): None for change in changes if change.new}
+        return self._lines(notes)
+
+    def _lines(self, files: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
+        """Yield (anchor, line) for every line of the notes among `files`, (path, blob id) pairs."""
         anchors: dict[str, list[str]] = {}
-        for path, oid in self._git.files(self._git.commit(tip).tree):
+        for path, oid in files:
             if anchor := self._anchor(path):
                 anchors.setdefault(oid, []).append(anchor)
         for oid, content in self._git.blobs(list(anchors)):

@@ -162,11 +162,9 @@ def _restore(journal: Journal, author: str, at: int) -> int:
         return 0
     present = set(journal.notes.read(tip))
     lost: dict[str, dict[bytes, None]] = {}
-    for commit in journal.git.walk(tip):
-        parent = commit.parents[0] if commit.parents else None
-        for anchor, line in journal.notes.added(parent, commit.oid):
-            if (anchor, line) not in present:
-                lost.setdefault(anchor, {})[line] = None
+    for anchor, line in journal.notes.history(tip):
+        if (anchor, line) not in present:
+            lost.setdefault(anchor, {})[line] = None
     if not lost:
         return 0
     additions = {anchor: list(lines) for anchor, lines in lost.items()}

@@ -48,7 +48,7 @@ def user_journal(settings: Settings, environ: Mapping[str, str]) -> Path:
 
 
 def _data_folder(environ: Mapping[str, str]) -> Path:
-    """Return what platformdirs would, which imports tempfile and shutil to say it: 4 ms a command."""
+    """Return what platformdirs would, which imports tempfile and shutil to say it: 4 ms."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     return Path(environ.get("XDG_DATA_HOME", "").strip() or Path.home() / ".local" / "share")

@@ -20,7 +20,7 @@ BACKENDS: tuple[Backend, ...] = ("program", "libgit2")
 
 
 class Writer:
-    """One `tests.reliability.writer`, ready to write when constructed, in a process group of its own."""
+    """One `tests.reliability.writer`, in a process group of its own."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Writers beside ``git commit --amend`` with ``notes.rewriteRef``, which overwrites what they write."""
+"""Writers beside ``git commit --amend`` with ``notes.rewriteRef``, which drops what they write."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Said = Sequence[Sequence[str]]
 
 
 class Expected:
-    """What must be there: the memories, and those that a killed writer may or may not have changed."""
+    """What must be there, and what a killed writer may or may not have changed."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}

@@ -67,12 +67,12 @@ def _run_all(repo: Path) -> Iterator[tuple[str, str]]:
         ["init"], ["remember", "the cache holds a day", "-t", "cache"], ["search", "postgres"],
         ["search", "redis streams"], ["list"], ["list", "--limit", "20"], ["list", "-t", "auth"],
         ["show", id], ["log", id], ["log", "--limit", "20"], ["get", "billing"], ["tags"],
-        ["entities"], ["entity", "PostgreSQL"], ["update", id, "another text"], ["evolve", id, "more"],
-        ["tag", id, "seen"], ["untag", id, "seen"], ["link", id, "src/app.py"],
-        ["unlink", id, "src/app.py"], ["forget", id], ["restore", id], ["undo"],
-        ["context", "set", "at work"], ["context"], ["status"], ["stats"], ["doctor"],
-        ["sync", "--start"], ["sync", "--start"], ["sync", "--end", "a session"], ["sync", "--accept"],
-        ["export"], ["export", "--format", "markdown"], ["doctor", "--repair"], ["reindex"], ["deinit"],
+        ["entities"], ["entity", "PostgreSQL"], ["update", id, "another text"],
+        ["evolve", id, "more"], ["tag", id, "seen"], ["untag", id, "seen"],
+        ["link", id, "src/app.py"], ["unlink", id, "src/app.py"], ["forget", id], ["restore", id],
+        ["undo"], ["context", "set", "at work"], ["context"], ["status"], ["stats"], ["doctor"],
+        ["sync", "--start"], ["sync", "--start"], ["sync", "--end", "a session"], ["export"],
+        ["export", "--format", "markdown"], ["doctor", "--repair"], ["reindex"], ["deinit"],
     )  # fmt: skip
     for line in lines:
         start = time.perf_counter()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -153,7 +153,7 @@ def _turn_the_clock(world: World, number: int) -> None:
 def _stock_git(world: World, number: int) -> None:
     """Move the journal as somebody would who has never heard of gitmem."""
     notes = ("notes", "--ref=gitmem/shared")
-    line = '{"at":"2026-01-0%d","text":"no event"}' % (number + 1)
+    line = f"broken line {number}"
     step = (("append", "-m", line), ("remove", "--ignore-missing", "HEAD"), ("prune",))[number % 3]
     git(world.repo, *notes, *step)
 
