@@ -102,7 +102,7 @@ class NotesRef:
         trees = {commit.oid: commit.tree for commit in commits}
         notes: dict[tuple[str, str], None] = {}
         for commit in commits:
-            before = trees[commit.parents[0]] if commit.parents else None
+            before = trees.get(commit.parents[0]) if commit.parents else None
             changes = self._git.diff(before, commit.tree)
             notes |= {(change.path, change.new): None for change in changes if change.new}
         return self._lines(notes)
