@@ -1,4 +1,4 @@
-"""The console script: an unchanged session start goes the short way, all else to the CLI."""
+"""The console script: hooks and an unchanged session start go a short way, all else to the CLI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _SHORT = {
 def main() -> None:
     """Run gitmem; exits with its code."""
     try:
-        if not _print(_kept_answer()):
+        if sys.argv[1:3] == ["hook", "git"]:
+            from gitmem.agents.git_hooks import run
+
+            run(sys.argv[3:])
+        elif not _print(_kept_answer()):
             gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
             from gitmem.cli.main import run as command_line
 

@@ -41,6 +41,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.defaultTags", (), "tags added to every `remember`, separated by commas", True),
     Setting("gitmem.defaultKind", "note", "kind of a `remember` that names none", True),
     Setting("gitmem.budget", 1200, "tokens of the session-start briefing", True),
+    Setting("gitmem.trunk", "", "branch that others fork from; empty: found out", True),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
     Setting(

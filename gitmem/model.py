@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 ID_LENGTH = 8
 """Shortest form in which an id is shown, in hex digits."""
@@ -86,10 +86,22 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that a memory names and that is not as it was."""
+
+    path: str
+    change: Literal["changed", "gone"]
+
+    def __str__(self) -> str:
+        return self.path if self.change == "changed" else f"{self.path} (gone)"
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """The fold of a memory's events.
 
-    `heads` are the ids of the latest events, the `base` of the next one.
+    `heads` are the ids of the latest events, the `base` of the next one. `stale` is no part of the
+    fold: a reader fills it in, by what HEAD has at `paths`.
     `data` is set where a JSON object was remembered; `text` is then None.
     """
 
@@ -113,6 +125,7 @@ class Memory:
     forgotten: bool = False
     contested: tuple[Alternative, ...] = ()
     heads: tuple[str, ...] = ()
+    stale: tuple[FileChange, ...] = ()
 
     @property
     def private(self) -> bool:

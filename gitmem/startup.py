@@ -2,9 +2,10 @@
 
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
-commit, the tips of the journals, the settings (git's files, the environment, `.gitmem.yml`), the
-Markdown files, which are an inbox, and the program. A stamp that differs, or anything unusual (a
-``GIT_DIR``, a reftable), and the long way is taken. An answer that could be stale is never given.
+commit, the other branches, the tips of the journals, the settings (git's files, the environment,
+`.gitmem.yml`), the Markdown files, which are an inbox, and the program. A stamp that differs, or
+anything unusual (a ``GIT_DIR``, a reftable), and the long way is taken. An answer that could be
+stale is never given.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ def stamp(
         *_journal(common_dir, "shared"),
         *_journal(private, "private"),
         *_journal(user_dir, "user"),
+        [_stat(path) for path in _branches(common_dir)],
         [_stat(path) for path in files],
         [list(pair) for pair in environment],
     ]
@@ -153,6 +155,23 @@ def _standard_config(git_dir: str, common_dir: str) -> list[str]:
         os.path.join(config_home, "git", "config"),
         "/etc/gitconfig",
     ]
+
+
+def _branches(common_dir: str) -> Iterator[str]:
+    """Yield what changes whenever a branch does: what HEAD sees depends on the others too.
+
+    Git writes a ref beside itself and renames it, so the folder's time tells of all refs in it.
+    """
+    yield os.path.join(common_dir, "packed-refs")
+    yield os.path.join(common_dir, "shallow")
+    folders = [os.path.join(common_dir, "refs", kind) for kind in ("heads", "remotes")]
+    while folders:
+        yield (folder := folders.pop())
+        try:
+            with os.scandir(folder) as entries:
+                folders += sorted(entry.path for entry in entries if entry.is_dir())
+        except OSError:  # no remote yet, or deleted meanwhile
+            continue
 
 
 def _markdown(top: str) -> list[str]:

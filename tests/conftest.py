@@ -15,6 +15,8 @@ settings.register_profile(
 )
 settings.load_profile("gitmem")
 
+DROPPED = ("EDITOR", "EMAIL", "PYTHONUNBUFFERED", "VISUAL")
+
 GITCONFIG = """\
 [user]
 \tname = Ada
@@ -30,7 +32,7 @@ GITCONFIG = """\
 def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Give the test a temporary HOME and no variable that changes what git or gitmem does."""
     for name in list(os.environ):
-        if name.startswith(("GIT_", "GITMEM_", "XDG_")) or name in ("EMAIL", "EDITOR", "VISUAL"):
+        if name.startswith(("GIT_", "GITMEM_", "XDG_")) or name in DROPPED:
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()

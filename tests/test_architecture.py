@@ -43,6 +43,7 @@ LAYERS: dict[str, set[str]] = {
 EDGE = ("cli", "agents", "__main__")
 BELOW_THE_EDGE = {  # what reaches around the edge nevertheless, and why
     "journal.discovery": {"os.environ"},  # git is started with the environment of the process
+    "journal.history": {"os.environ"},
     "journal.program": {"os.environ"},
     "startup": {"os.environ", "time.time"},  # the short way to one answer: an edge of its own
     "api": {"os.environ", "datetime.now"},  # the defaults of `gitmem.open`

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @verb("gitmem status", "gitmem status --json")
 def status(gm: Gitmem) -> View:
     """Show where memories are kept, and what waits for you."""
-    return views.pairs(gm.status())
+    return views.status(gm.status())
 
 
 @verb("gitmem stats")

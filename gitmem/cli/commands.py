@@ -34,6 +34,11 @@ SECTIONS = {
         ("entities", "facets", "List what memories name: technologies, people, files, issues."),
         ("entity", "facets", "Show who and what is named beside NAME, and in which memories."),
     ),
+    "Branches": (
+        ("branches", "branch", "List what each branch knows, the current one first."),
+        ("diff", "branch", "Compare what two branches know."),
+        ("adopt", "branch", "Make a branch's memories seen from HEAD; its code stays where it is."),
+    ),
     "Session": (
         ("sync", "session", "Open or close a session, or accept a large hand edit."),
         ("context", "session", "Show, set or clear the working memory of the session at hand."),
@@ -47,5 +52,8 @@ SECTIONS = {
         ("model", "model", "Install, show or remove the model for search by meaning."),
     ),
 }
+
+ALIASES = {"merge-branch": "adopt"}
+"""Other names of commands, which the help does not list."""
 
 MODULES = {name: module for rows in SECTIONS.values() for name, module, _ in rows}

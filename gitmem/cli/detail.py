@@ -11,6 +11,7 @@ from gitmem.cli.render import Line, View
 if TYPE_CHECKING:
     from gitmem.journal.codec import Event
     from gitmem.model import Memory
+    from gitmem.verbs.branches import Life
 
 
 def details(short: Short, found: Sequence[Memory]) -> View:
@@ -33,6 +34,8 @@ def _detail(short: Short, memory: Memory) -> Iterator[Line | str]:
         yield item(f"contested {side.field}", f"{value} ({side.by}, {when(side.at)})")
     if memory.contested:
         yield hint(f"settle it: gitmem update {short(memory.id)} TEXT")
+    if memory.stale:
+        yield hint(f"if it still holds, say it anew: gitmem update {short(memory.id)} TEXT")
     if memory.forgotten:
         yield hint(f"bring it back: gitmem restore {short(memory.id)}")
     if memory.updated != memory.created:
@@ -55,6 +58,7 @@ def _properties(memory: Memory) -> Iterator[tuple[str, str]]:
         "private": memory.private and "yes: it is never pushed",
         "source": spelled(memory.source),
         "paths": ", ".join(memory.paths),
+        "stale": ", ".join(map(str, memory.stale)),
     }
     yield from ((key, str(value)) for key, value in optional.items() if value)
 
@@ -63,6 +67,22 @@ def events(short: Short, found: Sequence[Event]) -> View:
     """One line an event."""
     data = [{"id": event.id, **event.fields} for event in found]
     return View(data, (_event(short, event) for event in found), "nothing has happened yet")
+
+
+def life(short: Short, found: Sequence[Life]) -> View:
+    """One line an event: what happened, where it stands, and if it is not seen from here."""
+    data = [
+        {"id": step.event.id, **step.event.fields, "commits": step.commits, "visible": step.visible}
+        for step in found
+    ]
+    return View(data, (_step(short, step) for step in found))
+
+
+def _step(short: Short, step: Life) -> Line:
+    at = [oid[:8] for oid in step.commits]
+    facts = [f"at {', '.join(at)}"] if at else []
+    facts += [] if step.visible else ["not seen from here"]
+    return [*_event(short, step.event), ("dim", f" [{'; '.join(facts)}]")]
 
 
 def _event(short: Short, event: Event) -> Line:

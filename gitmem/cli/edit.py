@@ -24,9 +24,9 @@ def edit(gm: Gitmem, id: str) -> View:
     memory = gm.show(id)
     text = _ask_editor(memory)
     if text is None:
-        return views.saved(gm.short, memory, "unchanged")
+        return views.saved(gm, memory, "unchanged")
     try:
-        return views.saved(gm.short, gm.update(memory.id, content_of(text)), "updated")
+        return views.saved(gm, gm.update(memory.id, content_of(text)), "updated")
     except GitmemError as error:  # what was typed must not go with the editor's file
         error.hint = f"your text is kept in '{_keep(text)}'; {error.hint}".removesuffix("; ")
         raise

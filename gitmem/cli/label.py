@@ -28,7 +28,7 @@ _rel = click.option(
 @click.argument("tags", nargs=-1, required=True)
 def tag(gm: Gitmem, id: str, tags: tuple[str, ...]) -> View:
     """Add tags to a memory; topic:NAME puts it under a topic."""
-    return views.saved(gm.short, gm.tag(id, *tags_of(tags)), "tagged")
+    return views.saved(gm, gm.tag(id, *tags_of(tags)), "tagged")
 
 
 @verb("gitmem untag 1a2b3c4d database")
@@ -36,7 +36,7 @@ def tag(gm: Gitmem, id: str, tags: tuple[str, ...]) -> View:
 @click.argument("tags", nargs=-1, required=True)
 def untag(gm: Gitmem, id: str, tags: tuple[str, ...]) -> View:
     """Take tags off a memory."""
-    return views.saved(gm.short, gm.untag(id, *tags_of(tags)), "untagged")
+    return views.saved(gm, gm.untag(id, *tags_of(tags)), "untagged")
 
 
 @verb(
@@ -49,7 +49,7 @@ def untag(gm: Gitmem, id: str, tags: tuple[str, ...]) -> View:
 @click.option("--comment", metavar="TEXT", default="", help="What the link says.")
 def link(gm: Gitmem, id: str, target: str, rel: str, comment: str) -> View:
     """Link a memory to a memory's id, a path, a commit or a URL."""
-    return views.saved(gm.short, gm.link(id, target, rel=rel, comment=comment), "linked")
+    return views.saved(gm, gm.link(id, target, rel=rel, comment=comment), "linked")
 
 
 @verb("gitmem unlink 1a2b3c4d src/db.py")
@@ -58,4 +58,4 @@ def link(gm: Gitmem, id: str, target: str, rel: str, comment: str) -> View:
 @_rel
 def unlink(gm: Gitmem, id: str, target: str, rel: str) -> View:
     """Take a link back."""
-    return views.saved(gm.short, gm.unlink(id, target, rel=rel), "unlinked")
+    return views.saved(gm, gm.unlink(id, target, rel=rel), "unlinked")

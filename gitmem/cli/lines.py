@@ -14,9 +14,10 @@ Short = Callable[[str], str]
 """Shortens an id."""
 
 
-def saved_line(short: Short, memory: Memory, done: str) -> Line:
+def saved_line(short: Short, memory: Memory, done: str, remark: str = "") -> Line:
     """What was done to a memory: its id first."""
-    return [("id", short(memory.id)), ("dim", f" {done}: "), ("", memory.summary)]
+    line = [("id", short(memory.id)), ("dim", f" {done}: "), ("", memory.summary)]
+    return [*line, ("dim", f" ({remark})")] if remark else line
 
 
 def memory_line(short: Short, memory: Memory, text: str | None = None) -> Line:
@@ -39,6 +40,8 @@ def _facts(memory: Memory) -> Iterator[str]:
         yield f"expires {memory.expires[:10]}"
     if memory.contested:
         yield "contested"
+    if memory.stale:
+        yield "stale"
     if memory.forgotten:
         yield "forgotten"
 

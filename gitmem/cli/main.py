@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from gitmem.cli import render
-from gitmem.cli.commands import MODULES, SECTIONS
+from gitmem.cli.commands import ALIASES, MODULES, SECTIONS
 from gitmem.cli.verb import Run, shared_options
 from gitmem.errors import GitmemError, Unavailable, UsageError
 
@@ -62,6 +62,7 @@ class CommandLine(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the arguments name, and say what is near where there is none."""
+        args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if not (ctx.resilient_parsing or args[0] in MODULES or args[0].startswith("-")):
             raise UsageError(f"no such command '{args[0]}'", _near(args[0]))
         return super().resolve_command(ctx, args)

@@ -63,13 +63,14 @@ def _weights() -> Weights:
     from pathlib import Path
 
     from gitmem.config import Settings
+    from gitmem.journal.discovery import config_outside
     from gitmem.journal.git import open_repository
     from gitmem.search.weights import Weights, cache_folder
 
     try:
         git = open_repository(Path(current().repo), "program").config()
     except NotARepository:  # the model is the user's: it needs no repository
-        git = {}
+        git = config_outside()
     return Weights(cache_folder(Settings(os.environ, git)["gitmem.cacheDir"]))
 
 

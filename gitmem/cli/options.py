@@ -56,6 +56,16 @@ def expires(help: str) -> Decorator:
     return click.option("--expires", metavar="WHEN", help=help)
 
 
+def branch(help: str) -> Decorator:
+    """Take ``--branch``: look from there, without switching."""
+    return click.option("--branch", metavar="BRANCH", help=help)
+
+
+def at(help: str) -> Decorator:
+    """Take ``--at``: look back."""
+    return click.option("--at", metavar="COMMIT", help=help)
+
+
 def limit(help: str, default: int | None = None) -> Decorator:
     """Take ``-n``."""
     count = click.IntRange(min=1)

@@ -20,27 +20,46 @@ if TYPE_CHECKING:
 @options.limit("At most so many results.", default=10)
 @options.kind("Only memories of this kind.")
 @options.tags("Only memories with all of these tags.")
+@options.branch("Among what is seen from there.")
 def search(
-    gm: Gitmem, query: tuple[str, ...], limit: int, kind: str | None, tags: tuple[str, ...]
+    gm: Gitmem,
+    query: tuple[str, ...],
+    limit: int,
+    kind: str | None,
+    tags: tuple[str, ...],
+    branch: str | None,
 ) -> View:
     """Find memories by their words, best first."""
     words = " ".join(query)
     if not words.strip():
         raise UsageError("the query is empty", "give the words to look for")
-    result = gm.search(words, limit=limit, kind=kind, tags=tags)
+    result = gm.search(words, limit=limit, kind=kind, tags=tags, branch=branch)
     return views.hits(gm.short, words, result.hits, result.searched)
 
 
-@verb("gitmem show 1a2b3c4d", "gitmem show 1a2b3c4d 5e6f7a8b --json")
+@verb(
+    "gitmem show 1a2b3c4d",
+    "gitmem show 1a2b3c4d 5e6f7a8b --json",
+    "gitmem show 1a2b3c4d --branch main",
+    "gitmem show 1a2b3c4d --at HEAD~1",
+)
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-def show(gm: Gitmem, ids: tuple[str, ...]) -> View:
+@options.branch("As seen from there.")
+@options.at("As it was known at that commit.")
+def show(gm: Gitmem, ids: tuple[str, ...], branch: str | None, at: str | None) -> View:
     """Show memories whole.
 
     That is text, tags, links, notes, and the sides of what is contested."""
-    return detail.details(gm.short, [gm.show(id) for id in ids])
+    return detail.details(gm.short, [gm.show(id, branch=branch, at=at) for id in ids])
 
 
-@verb("gitmem list", "gitmem list -k decision -t database --since 30d", "gitmem list --forgotten")
+@verb(
+    "gitmem list",
+    "gitmem list -k decision -t database --since 30d",
+    "gitmem list --forgotten",
+    "gitmem list --branch feature/login",
+    "gitmem list --at v1.2",
+)
 @options.kind("Only this kind.")
 @options.tags("Only with all of these tags.")
 @options.importance("Only this importance.")
@@ -51,6 +70,9 @@ def show(gm: Gitmem, ids: tuple[str, ...]) -> View:
 @click.option("--until", metavar="WHEN", help="Only up to then.")
 @click.option("--forgotten", is_flag=True, help="Those forgotten, instead of those remembered.")
 @click.option("--contested", is_flag=True, help="Only those whose last writers contradict.")
+@click.option("--stale", is_flag=True, help="Only those whose files have changed or gone since.")
+@options.branch("What is seen from there, instead of from HEAD.")
+@options.at("What was known at that commit.")
 @options.limit("At most so many.")
 def list_(gm: Gitmem, **filters: Any) -> View:
     """List memories, newest first, one a line."""
@@ -61,8 +83,14 @@ def list_(gm: Gitmem, **filters: Any) -> View:
 @click.argument("id", required=False)
 @options.limit("At most so many events.")
 def log(gm: Gitmem, id: str | None, limit: int | None) -> View:
-    """Show what happened; with ID, the life of one memory."""
-    return detail.events(gm.short, gm.log(id, limit=limit))
+    """Show what happened; with ID, the life of one memory.
+
+    That is every event, on whichever branch: the commits whose notes hold it, and if it is not seen
+    from here.
+    """
+    if id is None:
+        return detail.events(gm.short, gm.log(limit=limit))
+    return detail.life(gm.short, gm.history(id)[:limit])
 
 
 @verb("gitmem get storage")

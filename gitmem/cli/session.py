@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli import views
+from gitmem.cli import options, views
 from gitmem.cli.content import summary_of, text_of
 from gitmem.cli.render import View
 from gitmem.cli.verb import verb
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @verb(
     "gitmem sync --start",
     "gitmem sync --start --format compact",
+    "gitmem sync --start --branch feature/login",
     'gitmem sync --end \'{"summary": "moved the pool to src/db.py"}\'',
     "gitmem sync --accept",
 )
@@ -32,20 +33,23 @@ if TYPE_CHECKING:
     show_default=True,
     help="How --start answers; compact is one JSON object.",
 )
+@options.branch("With --start: brief as if on that branch; nothing is written.")
 @click.argument("summary", metavar="[SUMMARY|JSON|-]", default="")
-def sync(gm: Gitmem, step: str | None, format: str, summary: str) -> View:
+def sync(gm: Gitmem, step: str | None, format: str, branch: str | None, summary: str) -> View:
     """Open or close a session, or accept a large hand edit."""
     if step is None:
         raise UsageError("sync needs a step", "say --start, --end or --accept")
     if summary and step != "end":
         raise UsageError("a summary goes with --end", "see 'gitmem sync --help'")
+    if branch is not None and step != "start":
+        raise UsageError("--branch goes with --start", "see 'gitmem sync --help'")
     if step == "accept":
         return views.memories(gm.short, gm.accept(), "no edit is held")
-    return _start(gm, format) if step == "start" else _end(gm, summary_of(summary))
+    return _start(gm, format, branch) if step == "start" else _end(gm, summary_of(summary))
 
 
-def _start(gm: Gitmem, format: str) -> View:
-    briefing = gm.sync_start()
+def _start(gm: Gitmem, format: str, branch: str | None) -> View:
+    briefing = gm.sync_start(branch=branch)
     if format == "markdown":
         return views.passage(briefing, briefing.markdown)
     import json
@@ -56,7 +60,7 @@ def _start(gm: Gitmem, format: str) -> View:
 def _end(gm: Gitmem, summary: str) -> View:
     end = gm.sync_end(summary)
     if end.episode:
-        return View(end, views.saved(gm.short, end.episode, "remembered").lines)
+        return View(end, views.saved(gm, end.episode, "remembered").lines)
     return views.sentence(end, "the session is closed")
 
 

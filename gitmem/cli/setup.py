@@ -23,20 +23,34 @@ INSTALLED = (
 )
 
 
-@verb("gitmem init", "gitmem init --track")
+@verb("gitmem init", "gitmem init --track", "gitmem init --hooks", "gitmem init --trunk develop")
 @click.option(
     "--track/--no-track",
     default=None,
     help="Leave MEMORY.md and memory/ to be committed; by default git ignores them.",
 )
-def init(gm: Gitmem, track: bool | None) -> View:
+@click.option(
+    "--trunk",
+    metavar="BRANCH",
+    default="",
+    help="The branch that others fork from, where git does not say.",
+)
+@click.option("--show-notes", is_flag=True, help="Let 'git log' show memories beside commits.")
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Let git call gitmem after a commit, merge, switch and rewrite, beside other hooks: "
+    "MEMORY.md is then right at once, and not at gitmem's next command.",
+)
+def init(gm: Gitmem, track: bool | None, trunk: str, show_notes: bool, hooks: bool) -> View:
     """Set the repository up; say every change.
 
     Run it again at any time: what is in place stays. On a terminal it asks one question, else none.
     """
     if track is None:
         track = _ask_track()
-    return views.changes(gm.init(track=track), "everything is in place", NEXT)
+    done = gm.init(track=track, trunk=trunk, show_notes=show_notes, hooks=hooks)
+    return views.changes(done, "everything is in place", NEXT)
 
 
 def _ask_track() -> bool:

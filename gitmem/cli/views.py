@@ -11,9 +11,10 @@ from gitmem.cli.render import Line, View
 from gitmem.errors import Unavailable
 
 if TYPE_CHECKING:
+    from gitmem.api import Gitmem
     from gitmem.model import Hit, Memory
     from gitmem.search.engine import EntityCount, EntityPage
-    from gitmem.verbs.care import Report
+    from gitmem.verbs.care import Report, Status
     from gitmem.verbs.undo import Undone
 
 NO_MATCH = "no memory matches"
@@ -21,9 +22,9 @@ WHOLE = 400
 """Characters up to which a found memory is printed whole; of a longer one, what matched."""
 
 
-def saved(short: Short, memory: Memory, done: str) -> View:
-    """One line: the id, what was done, and to what."""
-    return View(memory, [saved_line(short, memory, done)])
+def saved(gm: Gitmem, memory: Memory, done: str) -> View:
+    """One line: the id, what was done, and to what; from where it is seen, if not as usual."""
+    return View(memory, [saved_line(gm.short, memory, done, gm.remark)])
 
 
 def undone(short: Short, undo: Undone) -> View:
@@ -101,6 +102,15 @@ def pairs(values: Any) -> View:
     """The fields of a value, as ``key: value`` lines."""
     found = {field.name: getattr(values, field.name) for field in fields(values)}
     return View(values, [pair(key, spelled(value)) for key, value in _flat(found)])
+
+
+def status(values: Status) -> View:
+    """How things stand, and what to do for memories whose branch is gone."""
+    view = pairs(values)
+    if not values.orphaned:
+        return view
+    adopt = hint(f"if the work was taken over: gitmem adopt {next(iter(values.orphaned))}")
+    return View(values, [*view.lines, adopt])
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

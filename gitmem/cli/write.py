@@ -59,7 +59,7 @@ def remember(
         supersedes=supersedes,
         expires=expires,
     )
-    return views.saved(gm.short, memory, "remembered")
+    return views.saved(gm, memory, "remembered")
 
 
 @verb(
@@ -91,7 +91,7 @@ def update(
         tags=tags or None,
         expires=expires,
     )
-    return views.saved(gm.short, memory, "updated")
+    return views.saved(gm, memory, "updated")
 
 
 @verb('gitmem evolve 1a2b3c4d "Confirmed under load: 2,000 writes a second"')
@@ -99,7 +99,7 @@ def update(
 @click.argument("note", metavar="NOTE|-")
 def evolve(gm: Gitmem, id: str, note: str) -> View:
     """Add a note to a memory; its text stays as it is."""
-    return views.saved(gm.short, gm.evolve(id, text_of(note)), "evolved")
+    return views.saved(gm, gm.evolve(id, text_of(note)), "evolved")
 
 
 @verb("gitmem forget 1a2b3c4d", 'gitmem forget 1a2b3c4d --reason "we moved to SQLite"')
@@ -107,14 +107,14 @@ def evolve(gm: Gitmem, id: str, note: str) -> View:
 @click.option("--reason", metavar="TEXT", default="", help="Why, for whoever reads its history.")
 def forget(gm: Gitmem, id: str, reason: str) -> View:
     """Stop showing a memory; restore brings it back."""
-    return views.saved(gm.short, gm.forget(id, reason=reason), "forgot")
+    return views.saved(gm, gm.forget(id, reason=reason), "forgot")
 
 
 @verb("gitmem restore 1a2b3c4d")
 @click.argument("id")
 def restore(gm: Gitmem, id: str) -> View:
     """Bring a forgotten memory back."""
-    return views.saved(gm.short, gm.restore(id), "restored")
+    return views.saved(gm, gm.restore(id), "restored")
 
 
 @verb("gitmem undo")

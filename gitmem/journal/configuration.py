@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,10 +35,27 @@ class Configuration(NamedTuple):
         return all(_stamp(path) == stamp for path, stamp in self.stamps.items())
 
 
-def parse(listing: bytes, layout: Layout, usual: Iterable[Path]) -> Configuration:
-    """Read ``git config --list --show-origin -z``; `usual` files are origins even if missing."""
+def read(listing: Callable[[], bytes], layout: Layout, usual: Iterable[Path]) -> Configuration:
+    """Read what ``git config --list --show-origin -z`` prints; `usual` files may be missing.
+
+    Files are stamped before git reads them, or a write in between would never be noticed. One that
+    is included is known only afterwards: then git reads once more.
+    """
+    # A section may depend on the branch: `includeIf.onbranch`.
+    head = layout.git_dir / "HEAD"
+    stamps: dict[Path, Stamp] = {}
+    unknown = [*usual, head]
+    while unknown:
+        stamps |= {path: _stamp(path) for path in unknown}
+        values, origins = parse(listing(), layout.git_dir)
+        unknown = [path for path in origins if path not in stamps]
+    return Configuration(values, [path for path in stamps if path != head], stamps)
+
+
+def parse(listing: bytes, folder: Path) -> tuple[dict[str, list[str]], list[Path]]:
+    """Return the values, and the files that they come from, as git names them in `folder`."""
     values: dict[str, list[str]] = {}
-    origins = dict.fromkeys(usual)
+    origins: dict[Path, None] = {}
     parts = listing.split(b"\0")
     for origin, setting in zip(parts[::2], parts[1::2], strict=False):
         key, equals, value = setting.partition(b"\n")
@@ -46,14 +63,17 @@ def parse(listing: bytes, layout: Layout, usual: Iterable[Path]) -> Configuratio
         values.setdefault(decode(key), []).append(decode(value) if equals else "true")
         kind, _, file = os.fsdecode(origin).partition(":")
         if kind == "file":
-            origins[layout.git_dir / file] = None
-    # A section may depend on the branch: `includeIf.onbranch`.
-    watched = [*origins, layout.git_dir / "HEAD"]
-    return Configuration(values, list(origins), {path: _stamp(path) for path in watched})
+            origins[folder / file] = None
+    return values, list(origins)
 
 
 def usual_files(layout: Layout, environ: Mapping[str, str]) -> Iterable[Path]:
-    """Yield the files git looks for, whether or not they exist, but the system's own."""
+    """Yield the files git looks for, whether or not they exist.
+
+    The system's is where git was built to have it: most often the place named here.
+    """
+    if not environ.get("GIT_CONFIG_NOSYSTEM"):
+        yield Path(environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
     home = Path(environ.get("HOME") or "/")
     if "GIT_CONFIG_GLOBAL" in environ:
         yield Path(environ["GIT_CONFIG_GLOBAL"])

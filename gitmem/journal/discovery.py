@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from gitmem.errors import NotARepository, UsageError
+from gitmem.journal.configuration import parse
 from gitmem.journal.git import Layout
 from gitmem.journal.spawn import QUIET, Arg, environment, first_line, run
 
@@ -61,6 +62,13 @@ def bare_layout(git_dir: Path) -> Layout:
             raise _refused(git_dir, done.stderr)
         object_format = done.stdout.decode().strip()
     return Layout(git_dir, git_dir, None, object_format)
+
+
+def config_outside() -> dict[str, list[str]]:
+    """Return the user's and the system's configuration, as git reads it in no repository."""
+    root = Path(os.sep)
+    done = run(["git", "config", "--list", "--show-origin", "-z"], root, environment(os.environ))
+    return parse(done.stdout, root)[0]
 
 
 def _refused(path: Path, stderr: bytes) -> NotARepository:

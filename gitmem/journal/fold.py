@@ -19,6 +19,9 @@ from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Not
 FIELDS = ("content", "kind", "importance", "expires", "paths")
 """What a revision may set; ``content`` is ``text`` or ``data``, which replace each other."""
 
+CONTESTED = FIELDS[:-1]
+"""What two writers can contradict each other in: ``paths`` follow from the content."""
+
 NEVER = "never"
 """The ``expires`` that takes an expiry back."""
 
@@ -172,8 +175,8 @@ class _Folding:
             source=root.get("source", {}),
             paths=values["paths"] or {},
             forgotten=forgotten,
-            contested=(*beside, *(side for field in FIELDS for side in self._sides(field))),
-            heads=tuple(sorted(event.id for event in self._lineage.heads(self._lineage.known))),
+            contested=(*beside, *(side for field in CONTESTED for side in self._sides(field))),
+            heads=tuple(sorted(event.id for event in self._lineage.heads(self._seen))),
         )
 
     def _winner(self, field: str) -> Any:
@@ -248,6 +251,8 @@ def _value(event: Event, field: str) -> Any:
     if field == "content":
         content = {key: event.fields[key] for key in ("text", "data") if key in event.fields}
         return content or None
+    if field == "paths" and _value(event, "content"):  # it names its own files, or none
+        return event.fields.get("paths", {})
     return event.fields.get(field)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from gitmem.errors import GitFailed, RefMoved, Unavailable
 from gitmem.journal import objects
-from gitmem.journal.configuration import Configuration, identity, parse, usual_files
+from gitmem.journal.configuration import Configuration, identity, read, usual_files
 from gitmem.journal.git import Commit, Git, Head, Layout, RefUpdate, TreeChange, TreeEntry
 from gitmem.journal.spawn import (
     WINDOW,
@@ -241,8 +242,8 @@ class GitProgram:
     def _configuration(self) -> Configuration:
         if self._config is None or not self._config.current:
             usual = usual_files(self.layout, self._environ)
-            listing = self._git("config", "--list", "--show-origin", "-z")
-            self._config = parse(listing, self.layout, usual)
+            listing = partial(self._git, "config", "--list", "--show-origin", "-z")
+            self._config = read(listing, self.layout, usual)
         return self._config
 
     def _configure(self, *args: str, absent: int = 0) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -95,6 +95,29 @@ def run(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], input: by
         )
     except OSError as error:
         raise _not_started(error) from error
+
+
+def stream(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str]) -> Generator[bytes]:
+    """Yield what a command prints, in pieces as they come; closing the generator ends the command.
+
+    Raises:
+        Unavailable: git is not installed.
+        GitFailed: it could not be started.
+    """
+    pipe = subprocess.PIPE
+    try:
+        child = subprocess.Popen(
+            _encoded(command), cwd=cwd, env=environ, stdout=pipe, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise _not_started(error) from error
+    with child:
+        assert child.stdout
+        try:
+            while piece := os.read(child.stdout.fileno(), 65_536):
+                yield piece
+        finally:
+            child.kill()
 
 
 def first_line(stderr: bytes) -> str:

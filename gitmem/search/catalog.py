@@ -1,173 +1,22 @@
-"""The catalog: folded memories in SQLite, derived from the journals and always disposable.
-
-It records the tips it has seen and catches up from the difference. Its ``changed`` number grows
-with every catch-up: an index or a mirror that remembers the `Mark` it has seen asks only for what
-came since. The mark's ``epoch`` is new whenever everything was derived anew.
-"""
+"""The catalog: folded memories in SQLite, derived from the journals and always disposable."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
 
-from gitmem.journal.codec import BrokenLine, Event, decode
+from gitmem.journal.codec import decode
 from gitmem.journal.fold import fold_memory
-from gitmem.journal.journals import Place
 from gitmem.model import JournalName, Memory
-from gitmem.search.database import Database
-from gitmem.search.rows import IS_DATE, MEMORY, SCHEMA, VERSION, Filter, memory_from, row_of
-
-BATCH = 5_000
-"""Lines taken in at once: enough to save statements, few enough to hold in memory."""
-
-SHARED_FIRST = "ON CONFLICT(id) DO UPDATE SET journal='shared' WHERE excluded.journal='shared'"
-"""A line in several journals counts as shared, whichever was read first: it is not private."""
+from gitmem.search.events import EventTable, Mark
+from gitmem.search.rows import (
+    IS_DATE,
+    Filter,
+    memory_from,
+)
 
 
-class Source(Protocol):
-    """What the catalog is derived from: `journals.Journals`."""
-
-    def tips(self) -> dict[str, str]: ...
-    def read(self, tips: Mapping[str, str]) -> Iterator[Place]: ...
-    def added(self, old: Mapping[str, str], new: Mapping[str, str]) -> list[Place]: ...
-
-
-class Mark(NamedTuple):
-    """How far a reader of the catalog has come: `changed` counts within one `epoch`."""
-
-    epoch: str
-    changed: int
-
-
-class Catalog:
-    """Folded memories, by id, by field and by time."""
-
-    def __init__(self, path: Path | None, source: Source) -> None:
-        """Open or make the catalog at `path` (None: in memory); `catch_up` before reading."""
-        self._source = source
-        self._db = Database(path, SCHEMA, VERSION, self._catch_up)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What had to be rebuilt or bypassed, a line each."""
-        return self._db.warnings
-
-    @property
-    def persistent(self) -> bool:
-        """Whether it is there for the next process; not when the file had to be bypassed."""
-        return self._db.persistent
-
-    # -- keeping up ---------------------------------------------------------------------------
-
-    def catch_up(self) -> None:
-        """Take in what the journals have that the catalog has not."""
-        self._db.run(self._catch_up)
-
-    def rebuild(self) -> None:
-        """Throw everything away and derive it anew."""
-        self._db.renew()
-
-    def add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
-        """Take in lines just appended, if nothing else came between; otherwise catch up."""
-        self._db.run(lambda: self._add(old, new, places))
-        self.catch_up()
-
-    def _add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
-        with self._db.transaction():
-            if not self._get("epoch"):
-                return
-            # Even if others came between: an amend may have taken the lines out of the tip again.
-            self._take(places)
-            if self.tips() == old:
-                self._set("tips", dict(new))
-
-    def _catch_up(self) -> None:
-        if self.tips() == self._source.tips():
-            return
-        with self._db.transaction():
-            tips = self._source.tips()
-            self._take(self._missing(self.tips(), tips))
-            self._set("tips", tips)
-
-    def _missing(self, seen: Mapping[str, str], tips: Mapping[str, str]) -> Iterable[Place]:
-        if seen and not set(seen) - set(tips):
-            try:
-                return self._source.added(seen, tips)
-            except KeyError:  # the journal was rewritten: its old tip is gone
-                pass
-        for table in ("events", "places", "broken", "memories", "tags", "entities", "meta"):
-            self._db.execute(f"DELETE FROM {table}")
-        self._set("epoch", os.urandom(8).hex())
-        return self._source.read(tips)
-
-    def _take(self, places: Iterable[Place]) -> None:
-        changed = self.mark().changed + 1
-        rest = iter(places)
-        while batch := list(islice(rest, BATCH)):
-            if touched := self._insert(batch):
-                self._fold(touched, changed)
-                self._set("changed", changed)
-
-    def _insert(self, places: Iterable[Place]) -> dict[str, list[Event]]:
-        """Store lines, and return the events among them by the memory they are about."""
-        touched: dict[str, list[Event]] = defaultdict(list)
-        events, standing, broken = [], [], []
-        for place in places:
-            journal = place.journal.value
-            try:
-                event = decode(place.line)
-            except BrokenLine as error:
-                broken.append((journal, place.anchor, place.line, str(error)))
-                continue
-            about = event.memory
-            events.append(
-                (event.id, about, event.at, event.op, event.understood, journal, event.line)
-            )
-            standing.append((event.id, journal, place.anchor))
-            if about:
-                touched[about].append(event)
-        self._db.executemany(f"INSERT INTO events VALUES (?,?,?,?,?,?,?) {SHARED_FIRST}", events)
-        self._db.executemany("INSERT OR IGNORE INTO places VALUES (?,?,?)", standing)
-        self._db.executemany("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", broken)
-        return touched
-
-    def _fold(self, touched: Mapping[str, Iterable[Event]], changed: int) -> None:
-        folded = [self._folded(id, fresh) for id, fresh in touched.items()]
-        memories = [memory for memory in folded if memory is not None]
-        ids = [(id,) for id in touched]
-        self._db.executemany("DELETE FROM memories WHERE id=?", ids)
-        self._db.executemany("DELETE FROM tags WHERE memory=?", ids)
-        rows = (row_of(memory, changed) for memory in memories)
-        self._db.executemany(f"INSERT INTO memories VALUES ({MEMORY})", rows)
-        tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
-        self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
-
-    def _folded(self, id: str, fresh: Iterable[Event]) -> Memory | None:
-        """Fold a memory, of whose events `fresh` need not be read again."""
-        known = {event.id: event for event in fresh}
-
-        def read(event: str, line: bytes, journal: str) -> tuple[Event, JournalName]:
-            return known.get(event) or decode(line), JournalName(journal)
-
-        sql = "SELECT id, line, journal FROM events WHERE memory=?"
-        found = self._db.rows(sql, (id,), read)
-        journal = next((name for event, name in found if event.id == id), JournalName.SHARED)
-        return fold_memory([event for event, _ in found], None, journal)
-
-    # -- reading ------------------------------------------------------------------------------
-
-    def tips(self) -> dict[str, str]:
-        """Return the journal tips taken in so far."""
-        return self._get("tips") or {}
-
-    def mark(self) -> Mark:
-        """Return where a reader that has everything now stands."""
-        return Mark(self._get("epoch") or "", self._get("changed") or 0)
+class Catalog(EventTable):
+    """Folded memories as `look` sees them, by id, by field and by time."""
 
     def changed_since(self, mark: Mark | None) -> tuple[list[str], bool]:
         """Return the ids changed since `mark`, oldest first, and whether the reader begins anew."""
@@ -182,14 +31,14 @@ class Catalog:
         return found[0] if found else None
 
     def with_prefix(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the ids that begin with `prefix`, in order."""
-        sql = "SELECT id FROM memories WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        """Return the ids that begin with `prefix`, in order, also those not seen from here."""
+        sql = "SELECT id FROM events WHERE id >= ? AND id < ? AND op='remember' ORDER BY id LIMIT ?"
         return [row[0] for row in self._db.rows(sql, (prefix, prefix + "g", limit))]
 
     def neighbours(self, id: str) -> list[str]:
         """Return the ids just before and just after `id`."""
-        before = "(SELECT max(id) FROM memories WHERE id < ?)"
-        after = "(SELECT min(id) FROM memories WHERE id > ?)"
+        before = "(SELECT max(id) FROM events WHERE id < ? AND op = 'remember')"
+        after = "(SELECT min(id) FROM events WHERE id > ? AND op = 'remember')"
         rows = self._db.rows(f"SELECT {before}, {after}", (id, id))
         return [found for row in rows for found in row if found]
 
@@ -220,32 +69,12 @@ class Catalog:
         )
         return dict(self._db.rows(sql, args))
 
-    def events(self, memory: str | None = None) -> Iterator[Event]:
-        """Yield events newest first: of one memory, or all."""
-        where, args = ("WHERE memory=?", (memory,)) if memory else ("", ())
-        sql = f"SELECT line FROM events {where} ORDER BY at DESC, id DESC"
-        yield from self._db.stream(sql, args, decode)
-
-    def event_count(self) -> int:
-        """Return how many distinct events the journals hold."""
-        return int(self._db.value("SELECT count(*) FROM events"))
-
-    def latest_row(self) -> int:
-        """Return a number that grows by one with each event taken in."""
-        return int(self._db.value("SELECT max(rowid) FROM events") or 0)
-
-    def placed(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield (journal, anchor, line) for every line that is an event, oldest first."""
-        yield from self._db.stream(
-            "SELECT p.journal, p.anchor, e.line FROM places p JOIN events e ON e.id = p.event"
-            " ORDER BY e.at, e.id, p.anchor"
-        )
-
-    def latest_at(self, horizon: str) -> str | None:
-        """Return the greatest event time that is a date and not after `horizon`."""
-        sql = f"SELECT at FROM events WHERE at <= ? AND {IS_DATE} ORDER BY at DESC LIMIT 1"
-        at: str | None = self._db.value(sql, (horizon,))
-        return at
+    def hidden(self, id: str) -> Memory | None:
+        """Return a memory as all its events make it, whether they are seen from here or not."""
+        sql = "SELECT line, journal FROM events WHERE memory=? ORDER BY id=memory DESC"
+        found = self._db.rows(sql, (id,))
+        journal = JournalName(found[0][1]) if found else JournalName.SHARED
+        return fold_memory([decode(line) for line, _ in found], None, journal)
 
     def next_expiry(self, now: str) -> str | None:
         """Return when the next memory expires."""
@@ -256,7 +85,7 @@ class Catalog:
     def days_since(self, mark: Mark | None) -> set[str]:
         """Return the days (``YYYY-MM-DD``) of the memories that changed since `mark`."""
         since = mark.changed if mark and mark.epoch == self.mark().epoch else 0
-        sql = "SELECT DISTINCT substr(created, 1, 10) FROM memories WHERE changed > ?"
+        sql = "SELECT DISTINCT day FROM touched WHERE changed > ?"
         return {row[0] for row in self._db.rows(sql, (since,))}
 
     def has_source(self, edit: str) -> bool:
@@ -281,8 +110,6 @@ class Catalog:
         """Return what SQLite finds wrong with the file, or None."""
         found = str(self._db.value("PRAGMA quick_check(1)"))
         return None if found == "ok" else found
-
-    # -- entities -----------------------------------------------------------------------------
 
     def entities_mark(self) -> Mark | None:
         """Return how far entities have been found."""
@@ -320,14 +147,3 @@ class Catalog:
             f" (SELECT id FROM memories {where}) GROUP BY name ORDER BY n DESC, name"
         )
         return [(name, type, count) for name, type, count in self._db.rows(sql, args)]
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def _get(self, key: str) -> Any:
-        found = self._db.rows("SELECT value FROM meta WHERE key=?", (key,), json.loads)
-        return found[0] if found else None
-
-    def _set(self, key: str, value: object) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?,?)", (key, json.dumps(value)))

@@ -123,6 +123,12 @@ class Database:
                 self._db.execute("ROLLBACK")
             raise
 
+    def copy(self, refill: Callable[[], None]) -> Database:
+        """Return a copy in memory, to be changed without changing this one."""
+        other = Database(None, self._schema, self._version, refill)
+        self._db.backup(other._db)
+        return other
+
     def renew(self) -> None:
         """Throw the file away and refill it."""
         self._db.close()

@@ -14,7 +14,8 @@ from typing import Any
 from gitmem.errors import NotFound
 from gitmem.model import Hit, Memory
 from gitmem.search.base import Change, Document, Index, IndexUnusable, Removed, Seen, catch_up
-from gitmem.search.catalog import Catalog, Mark
+from gitmem.search.catalog import Catalog
+from gitmem.search.events import Mark
 from gitmem.search.rows import Filter
 
 CANDIDATES = 100
@@ -59,6 +60,10 @@ class Engine:
         self._folder = folder
         self._index: Index | None = None
         self.warnings: list[str] = []
+
+    def over(self, catalog: Catalog) -> Engine:
+        """Return an engine over another catalog, whose questions it answers without an index."""
+        return Engine(catalog, self._folder)
 
     def caught_up(self) -> bool:
         """Whether every memory has been looked at for entities, which comes before indexing."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitmem.journal.codec import Event
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
 
-VERSION = 3
+VERSION = 5
 """Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
 NEWEST = "created DESC, id DESC"
 OLDEST = "created, id"
@@ -19,9 +20,14 @@ LONG_TERM = "min(importance, 2), CASE WHEN importance < 2 THEN '' ELSE kind END,
 SCHEMA = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
     "CREATE TABLE events(id TEXT PRIMARY KEY, memory TEXT, at TEXT, op TEXT, understood INT,"
-    " journal TEXT, line BLOB)",
+    " journal TEXT, line BLOB, repo INT, branch TEXT, lineage TEXT, pending INT, seen INT)",
     "CREATE INDEX events_memory ON events(memory)",
     "CREATE INDEX events_at ON events(at, id)",
+    "CREATE INDEX events_unseen ON events(id) WHERE seen IS NULL",
+    "CREATE INDEX events_pending ON events(branch) WHERE pending",
+    "CREATE TABLE carried(event TEXT, carry TEXT, PRIMARY KEY(event, carry)) WITHOUT ROWID",
+    "CREATE TABLE touched(memory TEXT PRIMARY KEY, day TEXT, changed INT) WITHOUT ROWID",
+    "CREATE INDEX touched_changed ON touched(changed)",
     "CREATE TABLE places(event TEXT, journal TEXT, anchor TEXT,"
     " PRIMARY KEY(event, journal, anchor)) WITHOUT ROWID",
     "CREATE TABLE broken(journal TEXT, anchor TEXT, line BLOB, reason TEXT,"
@@ -105,6 +111,32 @@ class Filter:
             return where, args
         limit = "" if self.limit is None else f" LIMIT {int(self.limit)}"
         return f"{where} ORDER BY {self.order}{limit}", args
+
+
+TABLES = tuple(
+    statement.split("(", 1)[0].removeprefix("CREATE TABLE ")
+    for statement in SCHEMA
+    if statement.startswith("CREATE TABLE")
+)
+
+
+def event_row(event: Event, journal: JournalName) -> tuple[Any, ...]:
+    """Return the row of an event in the `events` table; nobody has looked at it yet."""
+    fields = event.fields if event.understood else {}
+    return (
+        event.id,
+        event.memory,
+        event.at,
+        event.op,
+        event.understood,
+        journal.value,
+        event.line,
+        int(fields.get("scope") == "repo" or journal is JournalName.USER),
+        fields.get("branch"),
+        fields.get("line"),
+        int(fields.get("pending") is True),
+        None,
+    )
 
 
 def row_of(memory: Memory, changed: int) -> tuple[Any, ...]:

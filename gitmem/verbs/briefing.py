@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitmem.model import Importance, Memory
+from gitmem.model import FileChange, Importance, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.text.budget import tokens
+from gitmem.verbs.staleness import Staleness
 
 TOPIC = "topic:"
 """Prefix of the tags that group memories by topic."""
@@ -19,6 +20,9 @@ WORKING_KINDS = ("context", "episode")
 
 _READ = 50
 """How many memories of one importance are looked at; the budget holds fewer."""
+
+_FILES = 3
+"""How many changed files of one memory are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Briefing:
 
 def compose(
     catalog: Catalog,
+    staleness: Staleness,
     branch: str | None,
     now: str,
     budget: int,
@@ -46,9 +51,11 @@ def compose(
         "contested": catalog.count(Filter(now=now, contested=True)),
     }
     topics = topics_of(catalog.tag_counts(alive))
-    critical = _of(catalog, Importance.CRITICAL, now)
-    high = _of(catalog, Importance.HIGH, now)
-    recent = catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5))
+    commit = catalog.look.commit
+    critical = staleness.marked(_of(catalog, Importance.CRITICAL, now), commit)
+    high = staleness.marked(_of(catalog, Importance.HIGH, now), commit)
+    latest = catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5))
+    recent = staleness.marked(latest, commit)
     episodes = catalog.select(Filter(now=now, kind="episode", limit=1))
     shown = {memory.id for memory in (*critical, *high)}
     sections = (
@@ -64,7 +71,8 @@ def compose(
         ("To look at", [f"- {notice}" for notice in notices]),
     )
     place = f"branch {branch}" if branch else "no branch"
-    head = f"# Memory of this repository: {counts['memories']} memories, {place}"
+    known = counts["memories"]
+    head = f"# Memory of this repository: {known} {'memory' if known == 1 else 'memories'}, {place}"
     compact = {
         "b": branch or "HEAD",
         "t": topics,
@@ -93,7 +101,14 @@ def _of(catalog: Catalog, importance: Importance, now: str) -> list[Memory]:
 def _line(memory: Memory, short: Callable[[str], str]) -> str:
     tags = "".join(f" #{tag}" for tag in memory.tags)
     contested = " (contested)" if memory.contested else ""
-    return f"- {short(memory.id)} **{memory.kind}** {memory.summary}{tags}{contested}"
+    line = f"- {short(memory.id)} **{memory.kind}** {memory.summary}{tags}{contested}"
+    return line + _files(memory.stale)
+
+
+def _files(stale: Sequence[FileChange]) -> str:
+    more = [f"{len(stale) - _FILES} more"] if len(stale) > _FILES else []
+    shown = ", ".join([*map(str, stale[:_FILES]), *more])
+    return f" (its files changed: {shown})" if shown else ""
 
 
 def _fit(head: str, sections: Sequence[tuple[str, Sequence[str]]], budget: int) -> Iterator[str]:

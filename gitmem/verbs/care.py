@@ -19,7 +19,11 @@ Level = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How things stand here, in plain values."""
+    """How things stand here, in plain values.
+
+    `waiting` counts memories of branches that the trunk does not see yet, `orphaned` those of
+    branches that are gone.
+    """
 
     branch: str | None
     initialised: bool
@@ -31,6 +35,8 @@ class Status:
     journals: Mapping[str, int]
     held: Sequence[str]
     indexed: bool
+    waiting: Mapping[str, int]
+    orphaned: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

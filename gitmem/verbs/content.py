@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -66,7 +67,7 @@ def reason(value: str) -> str:
 
 
 def tags(values: Sequence[str]) -> list[str]:
-    """Return tags without ``#``, in order, once each.
+    """Return tags without ``#``, in Unicode's composed form, in order, once each.
 
     Raises:
         UsageError: one is empty, longer than `LONGEST_TAG` characters, or has a space.
@@ -76,7 +77,7 @@ def tags(values: Sequence[str]) -> list[str]:
 
 def tag(value: str) -> str:
     """Check one tag; see `tags`."""
-    word = value.strip().removeprefix("#")
+    word = unicodedata.normalize("NFC", value.strip().removeprefix("#"))
     shown = word if len(word) <= 30 else word[:30] + "…"
     if not word:
         raise UsageError("a tag is empty", "tags are words, separated by commas")

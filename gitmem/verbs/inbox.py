@@ -11,7 +11,8 @@ from gitmem.errors import UsageError
 from gitmem.journal.git import Git
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog, Mark
+from gitmem.search.catalog import Catalog
+from gitmem.search.events import Mark
 from gitmem.search.rows import LONG_TERM, OLDEST, Filter
 from gitmem.verbs import content
 from gitmem.verbs.briefing import WORKING_KINDS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from gitmem.errors import Unavailable
@@ -12,8 +13,13 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, encode, printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals, Place
+from gitmem.journal.lines import Stamp
+from gitmem.journal.sight import Sight
+from gitmem.journal.visibility import Carry
 from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
+from gitmem.verbs.briefing import WORKING_KINDS
+from gitmem.verbs.staleness import Staleness
 
 PACK_EVERY = 500
 
@@ -39,11 +45,21 @@ class Draft:
     base: Sequence[str] = ()
 
     @property
-    def subject(self) -> str:
-        """What it says, or what the memory says that it is about."""
+    def text(self) -> str:
+        """What it says, as text; empty if it leaves that as it is."""
         if "data" in self.fields:
             return render_data(self.fields["data"])
-        return str(self.fields.get("text") or (self.memory.summary if self.memory else ""))
+        return str(self.fields.get("text") or "")
+
+    @property
+    def subject(self) -> str:
+        """What it says, or what the memory says that it is about."""
+        return self.text or (self.memory.summary if self.memory else "")
+
+    @property
+    def kind(self) -> str | None:
+        """The kind it sets, or the memory's."""
+        return self.fields.get("kind") or (self.memory.kind if self.memory else None)
 
     @property
     def target(self) -> JournalName:
@@ -55,9 +71,17 @@ class Recorder:
     """Writes drafts as events: stamps them, anchors them, appends them and tells the catalog."""
 
     def __init__(
-        self, git: Git, journals: Journals, catalog: Catalog, now: Callable[[], datetime]
+        self,
+        git: Git,
+        journals: Journals,
+        catalog: Catalog,
+        sight: Sight,
+        staleness: Staleness,
+        now: Callable[[], datetime],
     ) -> None:
         self._git = git
+        self._sight = sight
+        self._staleness = staleness
         self._journals = journals
         self._catalog = catalog
         self._now = now
@@ -71,12 +95,16 @@ class Recorder:
             NoIdentity: git knows no author; nothing was written.
         """
         author = self._git.identity()
+        stamp = self._sight.lines.stamp()
+        if stamp.line:  # the branch may have got its identity this moment
+            self._catalog.look = self._sight.look()
         self._latest = self._catalog.latest_at(clock.horizon(self._now()))
         self._rows = self._catalog.latest_row()
         events: list[Event] = []
         heads: dict[str, list[str]] = {}
-        for draft in drafts:
-            event = encode(self._fields(draft, author, heads))
+        paths = self._staleness.named([_about_files(draft) for draft in drafts])
+        for draft, known in zip(drafts, paths, strict=True):
+            event = encode(self._fields(draft, author, stamp, heads, known))
             heads[event.memory or ""] = [event.id]
             events.append(event)
         for name in dict.fromkeys(draft.target for draft in drafts):
@@ -84,6 +112,35 @@ class Recorder:
             mine = [event for draft, event in pairs if draft.target is name]
             self._append(self._journals.writable(name), mine, message, author)
         return events
+
+    def adopt(self, carry: Carry, message: str) -> None:
+        """Write a carry made by hand: like any event, it stays on the branch it is written on."""
+        stamp = self._sight.lines.stamp()
+        if stamp.line:
+            self._catalog.look = self._sight.look()
+        self.carry([carry], message, {"line": stamp.line, "pending": stamp.pending or None})
+
+    def carry(
+        self,
+        due: Sequence[Carry],
+        message: str = "carry: memories of merged work",
+        fields: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Write carries, each into the journals that hold what it names, with `fields` besides."""
+        if not due:
+            return
+        author, at = self._git.identity(), int(self._now().timestamp())
+        for name in self._catalog.journals():
+            home = self._catalog.ids_in(name)
+            additions: dict[str, list[bytes]] = {}
+            for carry in due:
+                if events := sorted(home.intersection(carry.events)):
+                    line = encode({**_carried(carry, events), **fields}).line
+                    additions.setdefault(carry.anchor, []).append(line)
+            if additions:
+                journal = self._journals.writable(JournalName(name))
+                journal.append(additions, message, author, at)
+        self._catalog.catch_up()
 
     def pack(self, now: bool = False) -> bool:
         """Pack the journals' loose objects: `now`, or when `PACK_EVERY` events have come."""
@@ -98,14 +155,23 @@ class Recorder:
         except Unavailable:  # what was written is safe without it, and the next time may do
             return False
 
-    def _fields(self, draft: Draft, author: str, heads: Mapping[str, list[str]]) -> dict[str, Any]:
+    def _fields(
+        self,
+        draft: Draft,
+        author: str,
+        stamp: Stamp,
+        heads: Mapping[str, list[str]],
+        paths: Mapping[str, str],
+    ) -> dict[str, Any]:
         self._latest = clock.next_at(self._now(), self._latest)
-        branch = self._git.head().branch
         fields: dict[str, Any] = {
             "at": self._latest,
-            "branch": printable_name(branch) if branch else None,
+            "branch": stamp.branch,
             "by": printable_name(author),
+            "line": stamp.line,
             "op": draft.op,
+            "paths": paths,
+            "pending": stamp.pending or None,
             **draft.fields,
         }
         if draft.memory:
@@ -137,6 +203,25 @@ class Recorder:
         if journal.name is JournalName.USER:
             return journal.git.write_blob(f"gitmem {at[:7]}".encode())
         return self._git.head().commit or EMPTY_TREE[self._git.layout.object_format]
+
+
+def _about_files(draft: Draft) -> str:
+    """Return the text whose files are recorded.
+
+    What was done in a session stays true; a memory of the user's is read in other repositories too.
+    """
+    apart = draft.target is JournalName.USER or draft.kind in WORKING_KINDS
+    return "" if apart or "paths" in draft.fields else draft.text
+
+
+def _carried(carry: Carry, events: Sequence[str]) -> dict[str, Any]:
+    return {
+        "at": carry.at,
+        "branch": carry.branch,
+        "by": carry.by,
+        "events": list(events),
+        "op": "carry",
+    }
 
 
 def _subject(message: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitmem import startup
 from gitmem.config import Settings
-from gitmem.errors import Unavailable
+from gitmem.errors import GitmemError, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
@@ -23,6 +23,7 @@ from gitmem.verbs.inbox import CatalogView, Inbox
 from gitmem.verbs.record import Recorder
 from gitmem.verbs.settings import load_settings
 from gitmem.verbs.setup import read_record
+from gitmem.verbs.staleness import Staleness
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Session:
         user_journal: Path,
         catalog: Catalog,
         recorder: Recorder,
+        staleness: Staleness,
         now: Callable[[], datetime],
         short: Callable[[str], str],
         environ: Mapping[str, str],
@@ -62,6 +64,7 @@ class Session:
         self._user_journal = user_journal
         self._catalog = catalog
         self._recorder = recorder
+        self._staleness = staleness
         self._now = now
         self._short = short
         self._inbox: Inbox | None = None
@@ -140,23 +143,41 @@ class Session:
         """Brief the reader, and keep the answer for as long as nothing changes."""
         before = self._stamp()
         self._settings = load_settings(self._git, self._environ)  # a server may be open for long
-        fresh()
-        with self.around():
-            pass
+        self.settle(fresh)
         briefing = self._brief(self.held)
         if before is not None and before == self._stamp():
             self._keep(before, briefing)
         return briefing
 
+    def settle(self, fresh: Callable[[], None]) -> None:
+        """Take in what changed, write what must be carried, and show what HEAD sees."""
+        fresh()
+        try:
+            self._recorder.carry(self._catalog.due())
+        except GitmemError:  # no identity, or nothing can be written: it is seen all the same
+            pass
+        with self.around():
+            pass
+
+    def brief(self, catalog: Catalog, branch: str) -> Briefing:
+        """Brief with what another catalog holds."""
+        return self._compose(catalog, branch, "", ())
+
     def _brief(self, held: Sequence[str]) -> Briefing:
         context = self.context()
         branch = self._git.head().branch
+        return self._compose(self._catalog, branch, context.body if context else "", held)
+
+    def _compose(
+        self, catalog: Catalog, branch: str | None, context: str, held: Sequence[str]
+    ) -> Briefing:
         return compose(
-            self._catalog,
+            catalog,
+            self._staleness,
             printable_name(branch) if branch else None,
             clock.format_at(self._now()),
             self._settings["gitmem.budget"],
-            context.body if context else "",
+            context,
             held,
             self._short,
         )

@@ -11,13 +11,18 @@ from pathlib import Path
 
 from gitmem.errors import NotARepository, Unavailable
 from gitmem.journal.git import Git
+from gitmem.journal.lines import KEY as LINE
 
 RECORD = "init.json"
 PATHS = ("MEMORY.md", "memory")
-DERIVED = ("catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json")
+DERIVED = (
+    "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
+    "ancestry.json", "landing.1.sqlite", "lines.lock",
+)  # fmt: skip
 """What is made anew when it is missing; the private journal, in the same folder, is not."""
 
 REWRITE = ("notes.rewriteRef", "refs/notes/gitmem/*")
+DISPLAY = ("notes.displayRef", "refs/notes/gitmem/shared")
 _HEADER = "# gitmem: a mirror of the memories in git notes"
 Keep = Callable[[], None]
 """Writes down what `Initialised` says now."""
@@ -27,12 +32,17 @@ _PATTERNS = {"MEMORY.md": "/MEMORY.md", "memory": "/memory/"}
 
 @dataclass(slots=True)
 class Initialised:
-    """What `init` did here: settings it added, lines it added to files, the paths it mirrors to."""
+    """What `init` did: settings and lines it added, paths it mirrors to, the branch it ran on.
+
+    `hooks` has the path of each git hook that calls gitmem, and how it came to.
+    """
 
     mirrored: list[str] = field(default_factory=list)
     config: list[tuple[str, str]] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
     track: bool = False
+    branch: str = ""
+    hooks: dict[str, str] = field(default_factory=dict)
 
 
 def read_record(folder: Path) -> Initialised | None:
@@ -47,8 +57,13 @@ def read_record(folder: Path) -> Initialised | None:
         return Initialised()
 
 
+def write_record(folder: Path, record: Initialised) -> None:
+    """Write down what `init` did, or is about to do."""
+    write(folder / RECORD, json.dumps(asdict(record), indent=1))
+
+
 @contextmanager
-def _reported() -> Iterator[None]:
+def reported() -> Iterator[None]:
     """Turn what the system says of a file into one sentence."""
     try:
         yield
@@ -59,8 +74,10 @@ def _reported() -> Iterator[None]:
         ) from None
 
 
-@_reported()
-def initialise(git: Git, folder: Path, track: bool) -> list[str]:
+@reported()
+def initialise(
+    git: Git, folder: Path, track: bool, trunk: str = "", show_notes: bool = False
+) -> list[str]:
     """Set the repository up and return a line for each change; running it again changes nothing.
 
     Each change is recorded before it is made: whoever is stopped in between begins again, and
@@ -82,15 +99,20 @@ def initialise(git: Git, folder: Path, track: bool) -> list[str]:
     record = record or Initialised()
 
     def keep() -> None:
-        _write(folder / RECORD, json.dumps(asdict(record), indent=1))
+        write_record(folder, record)
 
-    said += _follow_rewrites(git, record, keep)
+    record.branch = record.branch or git.head().branch or ""
+    said += _add_config(git, REWRITE, "memories follow amended and rebased commits", record, keep)
+    if show_notes:
+        about = "`git log` shows memories beside commits"
+        said += _add_config(git, DISPLAY, about, record, keep)
+    said += _set_trunk(git, record, trunk, keep) if trunk else []
     said += (_track if track else _exclude)(git, record, keep)
     keep()
     return said
 
 
-@_reported()
+@reported()
 def deinitialise(git: Git, folder: Path) -> list[str]:
     """Undo what `initialise` recorded, unless somebody else changed it since."""
     record = read_record(folder)
@@ -101,25 +123,46 @@ def deinitialise(git: Git, folder: Path) -> list[str]:
         if value in git.config().get(key.lower(), ()):
             git.config_unset(key, value)
             said.append(f"git config: removed {key} = {value}")
+    said += _forget_lines(git)
     for name, lines in record.lines.items():
-        if _remove_lines(Path(name), lines):
-            said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:] or lines)}")
+        if remove_lines(Path(name), lines):
+            said.append(f"{shown(git, Path(name))}: removed {' '.join(lines[1:] or lines)}")
     (folder / RECORD).unlink(missing_ok=True)
     for derived in (*(folder / name for name in DERIVED), git.layout.git_dir / "gitmem" / "mirror"):
         _remove(derived)
     return said
 
 
-def _follow_rewrites(git: Git, record: Initialised, keep: Keep) -> list[str]:
-    """Let notes follow amended and rebased commits: added, never in place of another value."""
-    key, value = REWRITE
+def _add_config(
+    git: Git, setting: tuple[str, str], about: str, record: Initialised, keep: Keep
+) -> list[str]:
+    """Add a value to a setting that may have several: never in place of another."""
+    key, value = setting
     if value in git.config().get(key.lower(), ()):
         return []
-    if (key, value) not in record.config:
-        record.config.append((key, value))
+    if setting not in record.config:
+        record.config.append(setting)
         keep()
     git.config_add(key, value)
-    return [f"git config: added {key} = {value} (memories follow amended and rebased commits)"]
+    return [f"git config: added {key} = {value} ({about})"]
+
+
+def _set_trunk(git: Git, record: Initialised, trunk: str, keep: Keep) -> list[str]:
+    if git.config().get("gitmem.trunk", [""])[-1] == trunk:
+        return []
+    record.config = [pair for pair in record.config if pair[0] != "gitmem.trunk"]
+    record.config.append(("gitmem.trunk", trunk))
+    keep()
+    git.config_set("gitmem.trunk", trunk)
+    return [f"git config: set gitmem.trunk = {trunk}"]
+
+
+def _forget_lines(git: Git) -> list[str]:
+    """Take the identities of branches away, which gitmem gave them as it wrote on them."""
+    keys = [key for key in git.config() if key.startswith("branch.") and key.endswith(f".{LINE}")]
+    for key in keys:
+        git.config_unset(key)
+    return [f"git config: removed {key}" for key in keys]
 
 
 def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
@@ -132,23 +175,25 @@ def _exclude(git: Git, record: Initialised, keep: Keep) -> list[str]:
     ]  # fmt: skip
     record.mirrored = free
     exclude = git.layout.common_dir / "info" / "exclude"
-    if free and (added := _add_lines(exclude, [_PATTERNS[path] for path in free], record, keep)):
-        said.append(f"{_shown(git, exclude)}: added {' '.join(added)}")
+    if free and (added := add_lines(exclude, [_PATTERNS[path] for path in free], record, keep)):
+        said.append(f"{shown(git, exclude)}: added {' '.join(added)}")
     return said
 
 
 def _track(git: Git, record: Initialised, keep: Keep) -> list[str]:
     """Leave the mirror to be committed, out of reach of prettier."""
     said = []
-    for name, lines in list(record.lines.items()):
-        if Path(name).name == "exclude" and _remove_lines(Path(name), lines):
-            del record.lines[name]
-            said.append(f"{_shown(git, Path(name))}: removed {' '.join(lines[1:])}")
+    for name, lines in record.lines.items():
+        gone = [line for line in lines if line in _PATTERNS.values()]
+        rest = [line for line in lines if line not in gone]
+        if Path(name).name == "exclude" and remove_lines(Path(name), gone if rest[1:] else lines):
+            record.lines[name] = rest if rest[1:] else []
+            said.append(f"{shown(git, Path(name))}: removed {' '.join(gone)}")
     assert git.layout.workdir is not None
     ignore = git.layout.workdir / ".prettierignore"
     formatted = ignore.is_file() and not ignore.is_symlink()
     patterns = [_PATTERNS[path] for path in PATHS]
-    if formatted and (added := _add_lines(ignore, patterns, record, keep)):
+    if formatted and (added := add_lines(ignore, patterns, record, keep)):
         said.append(f".prettierignore: added {' '.join(added)}")
     if not record.track:
         record.config.append(("gitmem.track", "true"))
@@ -159,35 +204,36 @@ def _track(git: Git, record: Initialised, keep: Keep) -> list[str]:
     return said
 
 
-def _shown(git: Git, path: Path) -> str:
+def shown(git: Git, path: Path) -> str:
+    """Return a path as seen from the top of the working tree."""
     top = git.layout.workdir or git.layout.common_dir
     return os.path.relpath(path, top)
 
 
-def _add_lines(path: Path, lines: Iterable[str], record: Initialised, keep: Keep) -> list[str]:
+def add_lines(path: Path, wanted: Iterable[str], record: Initialised, keep: Keep) -> list[str]:
     """Add the lines that a file lacks, below a line that says whose they are; return them."""
     old = _read(path).decode("utf-8", "surrogateescape")
     present = old.split("\n")
-    new = [line for line in lines if line not in present]
+    new = [line for line in wanted if line not in present]
     if new:
         known = record.lines.get(str(path), [])
         record.lines[str(path)] = list(dict.fromkeys([*known, _HEADER, *new]))
         keep()
         gap = "" if not old or old.endswith("\n") else "\n"
-        text = "".join(f"{line}\n" for line in [_HEADER, *new])
-        _write(path, old + gap + text)
+        text = "".join(f"{line}\n" for line in [_HEADER, *new] if line not in present)
+        write(path, old + gap + text)
     return new
 
 
-def _remove_lines(path: Path, lines: Iterable[str]) -> bool:
+def remove_lines(path: Path, unwanted: Iterable[str]) -> bool:
     """Remove the last occurrence of each line; false if none was there any more."""
     content = _read(path).decode("utf-8", "surrogateescape").split("\n")
     before = len(content)
-    for line in lines:
+    for line in unwanted:
         if line in content:
             del content[len(content) - 1 - content[::-1].index(line)]
     if len(content) < before:
-        _write(path, "\n".join(content))
+        write(path, "\n".join(content))
     return len(content) < before
 
 
@@ -207,7 +253,7 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Write a file beside its place and rename it, so that a crash leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")

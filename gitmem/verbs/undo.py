@@ -59,6 +59,7 @@ def take_back(event: Event, memory: Memory, life: Sequence[Event]) -> Draft:
         raise NotFound(f"the memory of '{event.id[:8]}' is not here")
     if "text" in event.fields or "data" in event.fields:
         fields |= {"text": before.text} if before.text is not None else {"data": before.data}
+        fields["paths"] = before.paths
     if "kind" in event.fields:
         fields["kind"] = before.kind
     if "importance" in event.fields:

@@ -105,7 +105,7 @@ def test_edit(
     ask: Ask, gitmem: Gitmem, remember: Remember, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i.bak s/SQLite/PostgreSQL/ "$1"\n')
+    editor.write_text('#!/bin/sh\nsed s/SQLite/PostgreSQL/ "$1" >"$0.new" && cat "$0.new" >"$1"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("EDITOR", str(editor))
     short = remember("Use SQLite")

@@ -13,11 +13,12 @@ from pathlib import Path
 import click
 import pytest
 
-from gitmem.cli.commands import MODULES, SECTIONS
+from gitmem.cli.commands import ALIASES, MODULES, SECTIONS
 from gitmem.cli.main import cli
 from gitmem.cli.verb import Verb
 from gitmem.config import SETTINGS
 from tests.cli.conftest import Gitmem, invoke
+from tests.support import git
 
 ROOT = Path(__file__).parents[2]
 SETTING_UP = ("init", "deinit", "completion", "model")
@@ -71,7 +72,7 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert command(name).examples
     for example in command(name).examples:
         assert f"  {example}\n" in result.stdout
-        assert f"gitmem {name}" in example
+        assert any(f"gitmem {called}" in example for called in names(name))
     assert "--json" in result.stdout
     assert "-C, --repo DIR" in result.stdout
 
@@ -84,11 +85,30 @@ def test_the_overview_has_the_first_line_of_each_help(name: str, about: str) -> 
     assert re.search(rf"^  {name} +{re.escape(about)}$", invoke("--help").stdout, re.MULTILINE)
 
 
+def names(name: str) -> list[str]:
+    """Return what a command may be called."""
+    return [name, *(alias for alias, whole in ALIASES.items() if whole == name)]
+
+
+def two_branches(repo: Path, remember: Callable[..., str]) -> None:
+    """Set up what the examples speak of: a release, and a branch with a memory."""
+    git(repo, "checkout", "-q", "-b", "feature/login")
+    remember("Passwords are hashed with scrypt")
+    git(repo, "checkout", "-q", "main")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "second")
+    git(repo, "tag", "v1.2")
+
+
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP])
 def test_the_examples_run(
-    name: str, gitmem: Gitmem, remember: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    repo: Path,
+    gitmem: Gitmem,
+    remember: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("EDITOR", "true")
+    two_branches(repo, remember)
     other = remember("The pool is in src/db.py", "-t", "topic:storage")
     for example in command(name).examples:
         one = remember("Use PostgreSQL", "-t", "database")
@@ -96,6 +116,8 @@ def test_the_examples_run(
             gitmem("link", one, "src/db.py")
         if name == "restore":
             gitmem("forget", one)
+        if "--branch" in example or "--at" in example:
+            git(repo, "commit", "-q", "--allow-empty", "-m", "third")
         words = shlex.split(example.replace("1a2b3c4d", one).replace("5e6f7a8b", other))
         words = words[words.index("gitmem") + 1 :]
         words = words[: words.index(">")] if ">" in words else words

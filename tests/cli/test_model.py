@@ -35,6 +35,14 @@ def test_status_needs_no_repository(
     assert "installed: no" in done.stdout
 
 
+def test_a_setting_of_the_user_counts_outside_repositories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "config", "--global", "gitmem.cacheDir", str(tmp_path / "configured"))
+    assert f"path: {tmp_path / 'configured' / NAME}" in invoke("model").stdout
+
+
 def test_the_folder_is_a_setting(
     repo: Path, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ class Model:
         )
         if self.root and self.root not in self.seen:
             self.seen.insert(0, self.root)
-        self.heads = {event.id for event in self._maximal(known)}
+        self.heads = {event.id for event in self._maximal(self.seen)}
 
     def _ancestors(self, event: Event) -> set[str]:
         found: set[str] = set()

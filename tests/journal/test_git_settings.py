@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NoIdentity, Unavailable
-from gitmem.journal.configuration import identity
+from gitmem.journal.configuration import identity, read, usual_files
 from gitmem.journal.git import Git, open_repository
 from tests.journal.conftest import place
 from tests.support import git
@@ -45,6 +45,20 @@ def test_a_change_of_any_file_is_seen(port: Git, hermetic: Path) -> None:
     assert port.config()["gitmem.late"] == ["xdg", "included"]
     included.write_text("[gitmem]\n\tlate = changed once more\n")
     assert port.config()["gitmem.late"][-1] == "changed once more"
+
+
+def test_a_write_while_git_reads_is_noticed(repo: Path) -> None:
+    layout = open_repository(repo).layout
+    file = layout.common_dir / "config"
+
+    def listing() -> bytes:
+        asked = ("config", "--list", "--show-origin", "-z")
+        said = git(layout.git_dir, f"--git-dir={layout.git_dir}", *asked).encode()
+        file.write_text(file.read_text() + "[gitmem]\n\tlate = yes\n")
+        return said
+
+    config = read(listing, layout, usual_files(layout, os.environ))
+    assert "gitmem.late" not in config.values and not config.current
 
 
 def test_adding_never_replaces_setting_always_does(port: Git) -> None:

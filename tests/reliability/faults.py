@@ -93,7 +93,7 @@ def faulty_git(fault: Fault) -> Iterator[None]:
         return FaultyGit(open_bare(path, backend), fault)  # type: ignore[return-value]
 
     with (
-        mock.patch("gitmem.api.open_repository", repository),
+        mock.patch("gitmem.api.core.open_repository", repository),
         mock.patch("gitmem.journal.journals.open_bare", bare),
     ):
         yield

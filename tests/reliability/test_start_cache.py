@@ -120,6 +120,24 @@ def _switch(world: World, number: int) -> None:
     git(world.repo, "checkout", "-q", "-f", "-b", branch, check=False)
 
 
+def _another_branch(world: World, number: int) -> None:
+    """Move, make or delete a branch that one does not stand on, here or in a remote."""
+    step = (
+        ("branch", "-f", "topic/a", "HEAD"),
+        ("branch", "-D", "topic-b"),
+        ("update-ref", "refs/remotes/origin/main", "HEAD"),
+        ("branch", "-m", "topic/a", "topic/renamed"),
+    )[number % 4]
+    git(world.repo, *step, check=False)
+
+
+def _land(world: World, number: int) -> None:
+    """Squash or merge a branch into the one where one stands."""
+    how = ("--squash", "--no-ff")[number % 2]
+    git(world.repo, "merge", "-q", how, "-m", "land", "topic/a", check=False)
+    git(world.repo, "commit", "--allow-empty", "-q", "-m", "landed", check=False)
+
+
 def _detach(world: World, number: int) -> None:
     git(world.repo, "checkout", "-q", "-f", "--detach")
 
@@ -177,8 +195,8 @@ def _initialise(world: World, number: int) -> None:
 
 OPERATIONS: tuple[Callable[[World, int], None], ...] = (
     _remember, _remember_for_a_while, _for_the_user, _forget, _context, _edit, _edit_many, _commit,
-    _switch, _detach, _configure, _include, _team, _environment, _turn_the_clock, _stock_git,
-    _kept_ref, _pack, _initialise,
+    _switch, _another_branch, _land, _detach, _configure, _include, _team, _environment,
+    _turn_the_clock, _stock_git, _kept_ref, _pack, _initialise,
 )  # fmt: skip
 
 STEPS = st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 6)), max_size=8)

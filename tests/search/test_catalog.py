@@ -15,7 +15,8 @@ from gitmem.journal.codec import Event
 from gitmem.journal.git import open_repository
 from gitmem.journal.journals import Journals
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog, Mark
+from gitmem.search.catalog import Catalog
+from gitmem.search.events import Mark
 from gitmem.search.rows import Filter
 from tests.journal.histories import histories, remember, write
 from tests.search.stack import ANCHOR, Stack, from_scratch, opened, stored

@@ -333,15 +333,15 @@ def test_killed_in_the_middle_of_catching_up(source: Stack, path: Path, after: i
 
 
 def _in_batches_of(size: int, work: Callable[[], object]) -> None:
-    from gitmem.search import catalog
+    from gitmem.search import events
 
-    catalog.BATCH = size
+    events.BATCH = size
     work()
 
 
 def test_batches_of_any_size(source: Stack, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (1, 2, 7, 100):
-        monkeypatch.setattr("gitmem.search.catalog.BATCH", size)
+        monkeypatch.setattr("gitmem.search.events.BATCH", size)
         catalog = opened(None, source)
         ask_everything(catalog, source)
         assert catalog.mark().changed == 1

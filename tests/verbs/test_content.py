@@ -261,3 +261,7 @@ def test_an_expiry_is_ahead_and_can_be_taken_back() -> None:
     assert content.expiry("1d", NOW) == "2026-11-21T10:11:12.345678Z"
     assert content.expiry("never", NOW) == "never"
     assert content.expiry(None, NOW) is None
+
+
+def test_a_tag_typed_on_a_mac_is_the_tag_typed_elsewhere() -> None:
+    assert content.tags(["cafe\u0301", "caf\u00e9"]) == ["caf\u00e9"]

@@ -46,8 +46,8 @@ def undone(event: Event, *life: Event) -> Any:
         (about(1, "untag", tag="db"), "tag", {"tag": "db"}),
         (about(1, "link", rel="r", target="t"), "unlink", {"rel": "r", "target": "t"}),
         (about(1, "unlink", rel="r", target="t"), "link", {"rel": "r", "target": "t"}),
-        (about(1, "revise", text="two"), "revise", {"text": "one"}),
-        (about(1, "revise", data={"a": 1}), "revise", {"text": "one"}),
+        (about(1, "revise", text="two"), "revise", {"text": "one", "paths": {}}),
+        (about(1, "revise", data={"a": 1}), "revise", {"text": "one", "paths": {}}),
         (about(1, "revise", kind="task", importance="low"), "revise",
          {"kind": "fact", "importance": "normal"}),
         (about(1, "revise", expires="2027-01-01T00:00:00.000000Z"), "revise", {"expires": NEVER}),
@@ -86,7 +86,7 @@ def test_what_came_since_stays_and_what_came_first_by_cause_does_not_come_back()
     first = about(9000, "revise", text="first")
     mine = about(1, "revise", first, text="mine")
     since = about(2, "revise", mine, text="since")
-    assert draft_of(mine, first, mine, since) == ("revise", {"text": "since"})
+    assert draft_of(mine, first, mine, since) == ("revise", {"text": "since", "paths": {}})
 
 
 def test_ones_last_is_no_undo_and_nothing_undone() -> None:

@@ -1,0 +1,157 @@
+"""The verbs around memories: setting up, the session's bracket, and care."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gitmem.api.writing import Writing
+from gitmem.errors import Unavailable
+from gitmem.journal import clock
+from gitmem.journal.sight import HASTE
+from gitmem.model import Memory
+from gitmem.search.rows import Filter
+from gitmem.verbs import setup
+from gitmem.verbs.briefing import Briefing
+from gitmem.verbs.session import SyncEnd
+
+if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.verbs.care import Report, Stats, Status
+
+
+class Care(Writing):
+    """A repository set up, a session begun and ended, and how things stand."""
+
+    def init(
+        self,
+        *,
+        track: bool = False,
+        trunk: str = "",
+        show_notes: bool = False,
+        hooks: bool = False,
+    ) -> list[str]:
+        """Set the repository up and show its memories; returns a line for each change.
+
+        `trunk` is the branch that others fork from, where git does not say; `show_notes` lets
+        ``git log`` show memories beside commits; `hooks` lets git call gitmem as it moves HEAD.
+        """
+        said = setup.initialise(self._git, self._folder, track, trunk, show_notes)
+        if hooks:
+            from gitmem.verbs.hooks import install
+
+            said += install(self._git, self._folder)
+        if trunk:
+            self._sight.lines.set_trunk(trunk)
+        self._fresh()
+        self._session.open_mirror()
+        with self._session.around(always=True):
+            pass
+        return said + [f"{path}: written" for path in self._session.written]
+
+    def deinit(self) -> list[str]:
+        """Undo what `init` changed; memories stay in git. Returns a line for each change."""
+        self._fresh()
+        removed = self._session.remove_mirror()
+        from gitmem.verbs.hooks import remove
+
+        said = remove(self._git, self._folder)
+        said += setup.deinitialise(self._git, self._folder)
+        return [f"{path}: removed" for path in removed] + said
+
+    def settle(self) -> None:
+        """Do after a git command what the next verb would do first, in haste: for git's hooks."""
+        self._sight.budget = HASTE
+        self._session.settle(self._fresh)
+
+    def sync_start(self, *, branch: str | None = None) -> Briefing:
+        """Begin a session: take hand edits in, show what HEAD sees, brief the reader.
+
+        `branch`: only brief, with what is seen from there.
+        """
+        if branch is not None:
+            with self._elsewhere(branch) as catalog:
+                return self._session.brief(catalog, branch)
+        return self._session.start(self._fresh)
+
+    def sync_end(self, summary: str = "") -> SyncEnd:
+        """End a session: keep its summary as an episode, catch indexes up, pack journals."""
+        self._fresh()
+        episode = self.remember(summary, kind="episode") if summary.strip() else None
+        indexed, packed = 0, False
+        try:
+            with self._session.around(always=True):
+                indexed = self._engine.catch_up()
+                packed = self._recorder.pack(now=True)
+        except Unavailable as error:  # the episode is kept; what is derived can be derived later
+            self._warnings.append(error.message)
+        return SyncEnd(episode, indexed, packed)
+
+    def accept(self) -> Sequence[Memory]:
+        """Apply the hand edits that are held, and return the memories they touch."""
+        self._fresh()
+        return [self.show(id) for id in self._session.accept()]
+
+    def status(self) -> Status:
+        """Return how things stand here."""
+        self._fresh()
+        with self._session.around():
+            pass
+        alive = self._alive_filter()
+        record = setup.read_record(self._folder)
+        from gitmem.verbs import branches
+        from gitmem.verbs.care import Status
+
+        waiting = branches.waiting(self._catalog, self._sight)
+        return Status(
+            branch=self._git.head().branch,
+            initialised=record is not None,
+            mirrored=record.mirrored if record else (),
+            memories=self._catalog.count(alive),
+            forgotten=self._catalog.count(Filter(forgotten=True)),
+            contested=self._catalog.count(Filter(contested=True)),
+            expired=self._catalog.count(Filter()) - self._catalog.count(alive),
+            journals=self._catalog.counts("journal", alive),
+            held=self._session.held,
+            indexed=self._engine.caught_up(),
+            waiting=waiting.branches,
+            orphaned=waiting.orphaned,
+        )
+
+    def stats(self) -> Stats:
+        """Count the memories by kind, importance, author, branch and month."""
+        self._fresh()
+        from gitmem.verbs import care
+
+        return care.stats(self._catalog, clock.format_at(self._now()))
+
+    def doctor(self, *, repair: bool = False) -> Report:
+        """Examine the journals and what is derived from them; mend what can be mended."""
+        from gitmem.verbs import care
+
+        repaired: Sequence[str] = []
+        if repair:
+            repaired = care.repair(self._journals, self._git.identity(), self._now())
+        self._catalog.look = self._sight.look()
+        self._catalog.catch_up()
+        with self._session.around():
+            pass
+        findings = list(care.examine(self._git, self._journals, self._catalog, self._now()))
+        findings += [
+            care.Finding("warning", "held", line, "gitmem sync --accept")
+            for line in self._session.held
+        ]
+        return care.Report(findings, repaired)
+
+    def reindex(self) -> int:
+        """Rebuild everything derived from the journals; returns the number of memories indexed."""
+        self._catalog.look = self._sight.look()
+        self._catalog.rebuild()
+        self._engine.clear()
+        return self._engine.catch_up()
+
+    def export(self, format: str = "jsonl") -> Iterator[str]:
+        """Yield the lines of an export, ``jsonl`` or ``markdown``."""
+        self._fresh()
+        from gitmem.verbs.export import export
+
+        return export(self._catalog, format, self.short)

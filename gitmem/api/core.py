@@ -1,0 +1,152 @@
+"""What every verb stands on: one repository's git, journals, catalog and sight, wired together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gitmem.config import Settings
+from gitmem.errors import Unavailable, UsageError
+from gitmem.journal import clock
+from gitmem.journal.git import Backend, open_repository
+from gitmem.journal.journals import Journals
+from gitmem.journal.sight import Sight
+from gitmem.model import ID_LENGTH, Memory
+from gitmem.search.catalog import Catalog
+from gitmem.search.rows import Filter
+from gitmem.verbs import setup
+from gitmem.verbs.record import Recorder
+from gitmem.verbs.session import Session
+from gitmem.verbs.settings import load_settings, user_journal
+from gitmem.verbs.staleness import Staleness
+
+if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.search.engine import Engine
+
+
+class Core:
+    """The parts of an open memory, and how it keeps up with what others write."""
+
+    def __init__(
+        self,
+        path: Path,
+        backend: Backend,
+        environ: Mapping[str, str],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._now = now
+        self._warnings: list[str] = []
+        self._remark = ""
+        self._git = open_repository(path, backend)
+        self._settings: Settings = load_settings(self._git, environ)
+        self._folder = self._git.layout.common_dir / "gitmem"
+        self._user_journal = user_journal(self._settings, environ)
+        self._journals = Journals(self._git, self._user_journal, backend)
+        # What is derived depends on where HEAD is, so each linked worktree has its own.
+        self._derived = self._git.layout.git_dir / "gitmem"
+        self._catalog = Catalog(self._derived / "catalog.sqlite", self._journals)
+        record = setup.read_record(self._folder)
+        self._sight = Sight(
+            self._git, self._settings["gitmem.trunk"], record.branch if record else None,
+            self._derived, self._catalog.facts_of,
+        )  # fmt: skip
+        self._staleness = Staleness(self._git)
+        self._recorder = Recorder(
+            self._git, self._journals, self._catalog, self._sight, self._staleness, now
+        )
+        self._session = Session(
+            path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
+            self._recorder, self._staleness, now, self.short, environ,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop git and close the catalog."""
+        self._catalog.close()
+        self._sight.close()
+        self._journals.close()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong without stopping the work, a line each, once each."""
+        lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
+        lines += self._engine.warnings if "_engine" in vars(self) else []
+        return list(dict.fromkeys([*lines, *self._warnings]))
+
+    @property
+    def remark(self) -> str:
+        """From where the memory written last is seen, if that is worth saying; else empty."""
+        return self._remark
+
+    def short(self, id: str) -> str:
+        """Return the shortest unique prefix of a memory id, of at least 8 digits."""
+        needed = ID_LENGTH
+        for other in self._catalog.neighbours(id):
+            while other.startswith(id[:needed]):
+                needed += 1
+        return id[:needed]
+
+    def _fresh(self) -> None:
+        """See what others have written, and bring back what git has dropped."""
+        self._remark = ""
+        try:
+            self._journals.settle(self._restorer(), self._now())
+        except Unavailable:  # a read-only repository can still be read; `doctor` tells
+            pass
+        self._catalog.look = self._sight.look()
+        self._catalog.catch_up()
+
+    @contextmanager
+    def _elsewhere(self, branch: str | None, at: str | None = None) -> Iterator[Catalog]:
+        """The catalog as seen from a branch, or as it was known at a commit; HEAD's by default."""
+        if branch is not None and at is not None:
+            raise UsageError("one looks from a branch or from a commit", "give one of the two")
+        self._fresh()
+        if branch is None and at is None:
+            yield self._catalog
+            return
+        if at is not None:
+            look = self._sight.look(self._sight.lines.at(at), then=True)
+            there = self._catalog.copy(look)
+        else:
+            from gitmem.verbs import branches
+
+            there = branches.from_elsewhere(self._catalog, self._sight, branch or "")
+        try:
+            yield there
+        finally:
+            there.close()
+
+    def _marked(self, catalog: Catalog, memories: Sequence[Memory]) -> Sequence[Memory]:
+        """Return memories with `Memory.stale`, by the commit one looks from."""
+        return self._staleness.marked(memories, catalog.look.commit)
+
+    def _restorer(self) -> str:
+        try:
+            return self._git.identity()
+        except UsageError:  # reading needs no identity
+            return "gitmem <gitmem@localhost>"
+
+    def _alive_filter(self) -> Filter:
+        return Filter(now=clock.format_at(self._now()))
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from gitmem.search.engine import Engine
+
+        return Engine(self._catalog, self._derived / "lexical")
