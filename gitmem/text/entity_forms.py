@@ -2,7 +2,8 @@
 
 Everything else becomes words, single Chinese, Japanese or Korean characters, and punctuation,
 so that `我们使用PostgreSQL做数据库` yields the word `PostgreSQL`. A repetition is possessive, or a
-lookbehind lets it start once in a run only: the time is linear in the text.
+lookbehind lets it start once in a run only: the time is linear in the text. A group is repeated
+inside an atomic one: Python before 3.11.5 matches `(?: … )*+` wrongly.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ FORMS = r"""
     | (?! (?:«not_issues») - ) [A-Z][A-Z0-9]{1,9} - [1-9]\d{0,5} (?![\w-]) ) )
 | (?P<path> (?<![\w/.~<$+-]) (?<![\w/.~+-][@*]) (?<![\w/.~+-]\*\*) (?=[\w./~*]) (?:
       [A-Za-z]:\\ [\w.\\-]*\w                                       # C:\work\notes.txt
-    | (?: (?: ~ | \.\.? (?:/\.\.)*+ ) / «segment»                   # ~/x  ../x
+    | (?: (?: ~ | \.\.? (?> (?:/\.\.)* ) ) / «segment»              # ~/x  ../x
         | / (?:«roots») (?![\w.-]) | / «segment» / «inner» )        # /tmp  /a/b
-      (?: / «inner» )*+ /?
-    | (?=[\w.*]) (?: «segment» / (?: «inner» / )*+ )? (?:           # src/缓存/redis.py
+      (?> (?: / «inner» )* ) /?
+    | (?=[\w.*]) (?: «segment» / (?> (?: «inner» / )* ) )? (?:      # src/缓存/redis.py
           (?!(?:«not_files»)\b) «stem» \. (?:«extensions») (?! [\w(] | \.\w | /\w )
-        | (?:«files») (?! [\w-] | \.\w ) )                         # docker/Dockerfile
-    | «segment» / (?: «inner» / )*+ [«cjk»]++ \. (?:«extensions») (?!\w)
-    | (?:«folders») (?: / «inner» )++ /?                            # docs/parts
+        | (?:«files») (?! [\w-] | \.\w ) )                          # docker/Dockerfile
+    | «segment» / (?> (?: «inner» / )* ) [«cjk»]++ \. (?:«extensions») (?!\w)
+    | (?:«folders») (?> (?: / «inner» )+ ) /?                       # docs/parts
     | (?=[a-z_]) (?= (?:[a-z]*/){3} | [a-z/]*[A-Z0-9_.-] )          # refs/notes/gitmem/shared
-      «segment» (?: / (?=[a-z_.]) «segment» ){2,}+ (?![\w/])
-    | (?= \w\w | \.\w ) «segment» (?: / «segment» )*+ / (?![\w*])   # docs/
-    | (?<=`) (?=[\w.]) «segment» (?: / «segment» )++ (?=`)          # `feature/login`
+      «segment» (?> (?: / (?=[a-z_.]) «segment» ){2,} ) (?![\w/])
+    | (?= \w\w | \.\w ) «segment» (?> (?: / «segment» )* ) / (?![\w*])  # docs/
+    | (?<=`) (?=[\w.]) «segment» (?> (?: / «segment» )+ ) (?=`)     # `feature/login`
     | (?<![)\]]) \. (?:«dotfiles») (?! [\w(-] ) ) )                 # .git
 | (?P<version> (?<![\w$.-]) (?:
       v\d++ (?:\.\d++){0,3} (?: \.x\b | «prerelease» )? (?![\w-])
@@ -56,29 +57,29 @@ FORMS = r"""
     | @ [a-z][\w.-]*+ / [a-z][\w-]*+ (?![\w/.])                     # @types/node
     | (?<=`@) [A-Za-z_][\w.]*+
     | (?<![/.~<>)}\]]) / [a-z][\w-]++ (?![\w/.])                    # /review
-    | [A-Za-z_]\w*+ (?: ::~?[A-Za-z_]\w*+ )++                       # std::fs::read
-    | (?<!\.) (?! (?:[A-Za-z]\.)++ (?:[A-Za-z]\b)? (?!\w) )         # but not e.g.
-      [A-Za-z_]\w*+ (?: (?:\(\))? \. (?!(?:«openers»)\b) [A-Za-z_]\w*+ )++  # os.path.join
+    | [A-Za-z_]\w*+ (?> (?: ::~?[A-Za-z_]\w*+ )+ )                  # std::fs::read
+    | (?<!\.) (?! (?> (?:[A-Za-z]\.)+ ) (?:[A-Za-z]\b)? (?!\w) )    # but not e.g.
+      [A-Za-z_]\w*+ (?> (?: (?:\(\))? \. (?!(?:«openers»)\b) [A-Za-z_]\w*+ )+ )  # os.path.join
     | [A-Za-z_]\w*+ (?=\(\))                                        # run()
     | (?!\d) (?= \w*? [A-Za-z0-9] _++ [A-Za-z0-9] ) \w++            # get_user, MAX_RETRIES
     | (?: [a-z]{2,}+[0-9]*+ | [a-z](?=[A-Z][a-z]) ) [A-Z]\w*+       # getUser
     | [A-Z][a-z]++[0-9]*+[A-Z]\w*+ | [A-Z]{2,}[a-z]{3,}\w*+         # UserCache, HTTPServer
     | (?<=`) [A-Za-z_][\w-]++ (?= ` | :[ ] | = )                    # `Spinner`
     | [A-Z][A-Z0-9]++ (?= =\w ) ) )                                 # DEBUG=1
-| (?P<person> (?<=@) (?<![\w`./]@) (?: (?!(?:«not_people»)\b) [A-Za-z] (?: -?\w )*+
+| (?P<person> (?<=@) (?<![\w`./]@) (?: (?!(?:«not_people»)\b) [A-Za-z] (?> (?: -?\w )* )
     | [\u4e00-\u9fff]{2,3} (?![\u4e00-\u9fff]) ) )
-| (?P<number> \d++ (?: [.,]\d++ )*+ (?!\w) )
+| (?P<number> \d++ (?> (?: [.,]\d++ )* ) (?!\w) )
 | (?P<cjk> [«cjk»] )
-| (?P<word> «word» (?: - (?!(?:«suffixes»)\b) «word» )*+ | [\u0250-\u1fff]++ )
+| (?P<word> «word» (?> (?: - (?!(?:«suffixes»)\b) «word» )* ) | [\u0250-\u1fff]++ )
 | (?P<other> . )
 """
 
 PARTS = {
-    "segment": r"(?: [\w+~-]++ | \.++(?=[\w+~-]) | \*{1,2}(?=[/.]) )++",
+    "segment": r"(?> (?: [\w+~-]++ | \.++(?=[\w+~-]) | \*{1,2}(?=[/.]) )+ )",
     "inner": r"(?: @?«segment» | [«cjk»]++(?=/) )",
     "stem": r"(?: \*\*?(?=\.) | (?: [\w+~-] | \.(?=[\w+-]) )+ )",
     "prerelease": r"(?: [-.+]?(?:a|b|c|rc)\d | [-.+](?:alpha|beta|rc|pre|dev|post|next|canary)"
-    r" | [-+]\d ) \w*+ (?: [.+-]\w++ )*+",
+    r" | [-+]\d ) \w*+ (?> (?: [.+-]\w++ )* )",
     "urlchar": r"[^\s()\[\]{}<>\"'`|\\«cjk»]",
     "word": r"[A-Za-z0-9\u00c0-\u024f]++",
     # Scripts written without spaces, and their punctuation.

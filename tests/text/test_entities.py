@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -264,3 +265,9 @@ def test_real_sentences_keep_their_figures() -> None:
     output = subprocess.run(script, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     overall = json.loads(output)["held-out"]["scores"]["all"]
     assert overall["precision"] >= 0.92 and overall["recall"] >= 0.95
+
+
+def test_no_group_is_repeated_possessively() -> None:
+    """Python before 3.11.5 matches ``(?:…)*+`` wrongly; ``(?>(?:…)*)`` is right everywhere."""
+    wrong = re.findall(r"\)(?:[*+?]|\{[\d,]+\})\+", tokens().pattern)
+    assert wrong == []
