@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ settings.register_profile(
     "gitmem", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("gitmem")
+
+# Whoever starts the tests in the background of a shell has ^C ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DROPPED = ("EDITOR", "EMAIL", "PYTHONUNBUFFERED", "VISUAL")
 
