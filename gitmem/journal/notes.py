@@ -11,6 +11,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -94,7 +95,8 @@ class NotesRef:
 
     def read(self, tip: str) -> Iterator[tuple[str, bytes]]:
         """Yield (anchor, line) for every line at `tip`."""
-        return self._lines(self._git.files(self._git.commit(tip).tree))
+        with self._whole():
+            yield from self._lines(self._git.files(self._git.commit(tip).tree))
 
     def history(self, tip: str) -> Iterator[tuple[str, bytes]]:
         """Yield (anchor, line) for every line that a commit up to `tip` has, some repeatedly."""
@@ -105,7 +107,19 @@ class NotesRef:
             before = trees.get(commit.parents[0]) if commit.parents else None
             changes = self._git.diff(before, commit.tree)
             notes |= {(change.path, change.new): None for change in changes if change.new}
-        return self._lines(notes)
+        with self._whole():
+            yield from self._lines(notes)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Say which object is missing: a partial clone may leave some out."""
+        try:
+            yield
+        except KeyError as missing:
+            raise Unavailable(
+                f"'{str(missing.args[0])[:12]}', a part of '{self.name}', is not in this clone",
+                f"get all of it: git fetch --refetch --no-filter origin {self.name}",
+            ) from None
 
     def _lines(self, files: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
         """Yield (anchor, line) for every line of the notes among `files`, (path, blob id) pairs."""
@@ -166,7 +180,8 @@ class NotesRef:
         """
         added: list[tuple[str, bytes]] = []
         wanted = {anchor: _Wanted(anchor, lines, []) for anchor, lines in additions.items()}
-        tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
+        with self._whole():
+            tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
         if not added:
             return None
         commit = self._git.write_commit(tree, [tip] if tip else [], author, at, message)
@@ -230,10 +245,12 @@ class NotesRef:
 
     def _sides(self, old: str, new: str) -> tuple[dict[str, set[bytes]], dict[str, list[bytes]]]:
         """Return the lines of the anchors whose notes differ, in the old and in the new tip."""
-        changes = self._git.diff(self._git.commit(old).tree, self._git.commit(new).tree)
-        notes = [(anchor, x) for x in changes if (anchor := self._anchor(x.path))]
-        oids = {oid for _, change in notes for oid in (change.old, change.new) if oid}
-        content = dict(self._git.blobs(list(oids)))
+        trees = self._git.commit(old).tree, self._git.commit(new).tree
+        with self._whole():
+            changes = self._git.diff(*trees)
+            notes = [(anchor, x) for x in changes if (anchor := self._anchor(x.path))]
+            oids = {oid for _, change in notes for oid in (change.old, change.new) if oid}
+            content = dict(self._git.blobs(list(oids)))
         before: dict[str, set[bytes]] = defaultdict(set)
         after: dict[str, list[bytes]] = defaultdict(list)
         for anchor, change in notes:

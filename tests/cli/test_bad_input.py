@@ -384,3 +384,22 @@ def test_broken_lines_are_kept_skipped_and_counted(
     note = git(repo, "notes", "--ref=gitmem/shared", "show", "HEAD")
     for line in broken:
         assert line in note.split("\n")
+
+
+@pytest.mark.parametrize("kept", ["blob:none", "tree:0"])
+def test_a_partial_clone_that_lacks_the_journal_says_how_to_get_it(
+    repo: Path, tmp_path: Path, kept: str
+) -> None:
+    run_cli("remember", "one", cwd=repo)
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(repo, "config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = tmp_path / "clone"
+    notes = "refs/notes/gitmem/shared"
+    git(tmp_path, "clone", "-q", f"--filter={kept}", "--no-checkout", f"file://{repo}", str(clone))
+    git(clone, "fetch", "-q", "origin", f"{notes}:{notes}")
+    for command in (["list"], ["remember", "two"], ["doctor"]):
+        done = run_cli(*command, cwd=clone)
+        assert done.returncode == 4 and "is not in this clone" in done.stderr
+    how = done.stderr.split("get all of it: ")[1].split()
+    git(clone, *how[1:], "-q")
+    assert "one" in run_cli("list", cwd=clone).stdout
