@@ -24,6 +24,7 @@ from pathlib import Path
 
 import gitmem
 from benchmarks.history import AUTHOR, BEGIN, JOURNAL, SPAN, Shape, build, sentences
+from benchmarks.timing import ROOT
 from gitmem.journal.ancestry import Ancestry
 from gitmem.journal.clock import format_at
 from gitmem.journal.codec import encode
@@ -134,10 +135,11 @@ def sync(path: Path, scale: float) -> Iterator[Figure]:
 
 def _processes(path: Path, what: str, reference: float) -> Iterator[Figure]:
     """The same by the command line, in a process of its own each time."""
-    command = [sys.executable, "-m", "gitmem", "-C", str(path), "sync", "--start"]
+    command = [sys.executable, "-m", "gitmem", "sync", "--start"]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def start() -> None:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, cwd=path, env=environ, check=True, stdout=subprocess.DEVNULL)
 
     start()
     yield Figure(f"{what}, unchanged, a process", timed(start, 5), reference, None)

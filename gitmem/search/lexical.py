@@ -93,8 +93,9 @@ class Lexical:
             if self._postings is not None and signature == self._signature:
                 break
             self.close()
+            vacant = self._folder.is_vacant()  # asked first: a writer may begin at any moment
             if self._folder.seal() is None:
-                if self._folder.is_vacant():
+                if vacant:
                     return None
                 raise IndexUnusable(f"there is no usable lexical index in '{self._folder.path}'")
             try:

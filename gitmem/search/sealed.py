@@ -65,8 +65,10 @@ class SealedFolder:
         """
         if not self._is_ours():
             return None
-        if (seal := self._read()) is None or self._intact(seal):
+        if seal := self._held():
             return seal
+        if not set(os.listdir(self.path)) - {LOCK}:
+            return None
         try:
             with self._lock():  # a writer changes files just before it seals: look again after it
                 return self._held()
@@ -98,7 +100,7 @@ class SealedFolder:
 
     def is_vacant(self) -> bool:
         """Whether nothing was ever written here, and something could be."""
-        if self.path.exists() and set(os.listdir(self.path)) - {LOCK}:
+        if self.path.is_dir() and set(os.listdir(self.path)) - {LOCK}:
             return False
         there = next(path for path in (self.path, *self.path.parents) if path.exists())
         effective = os.access in os.supports_effective_ids
