@@ -62,7 +62,8 @@ TAGS = ("\U000e0000", "\U000e0fff")  # invisible letters, and what is reserved f
 
 def fenced(text: str, label: str = "") -> str:
     """Return `text` between the markers, inert; a line before it, `label`, says what it is."""
-    return "\n".join(filter(None, (OPEN, inert(" ".join(label.split())), inert(text), CLOSE)))
+    inside = inert(f"{' '.join(label.split())}\n{text}")  # together: a tag may begin in the label
+    return "\n".join(filter(None, (OPEN, inside, CLOSE)))
 
 
 def unfenced(text: str) -> str:
