@@ -76,7 +76,9 @@ def failure(error: GitmemError, as_json: bool) -> None:
         return
     lines: list[Line] = [[("error", "error:"), ("", f" {message}")]]
     if error.hint:
-        lines.append([("dim", "hint:"), ("", f" {error.hint}")])
+        first, *more = error.hint.split("\n")
+        lines.append([("dim", "hint:"), ("", f" {first}")])
+        lines += [[("", f"      {line}")] for line in more]  # below it, for what points upwards
     _write(lines, sys.stderr)
 
 
