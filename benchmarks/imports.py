@@ -95,24 +95,29 @@ def _transcripts(folder: Path, rounds: int) -> None:
 
 
 def _transcript(path: Path, session: str, size: int) -> int:
-    """Write one transcript of about that size, half of it the output of tools."""
+    """Write one transcript of about that size, nine tenths of it the output of tools."""
     texts, written = sentences(), 0
+    path.parent.mkdir(exist_ok=True)
     with path.open("w") as file:
         for number in count():
             text = " ".join(next(texts) for _ in range(20))
-            written += file.write(_line(session, number, text))
+            call = {"type": "tool_use", "id": f"t{number}", "name": "Bash"}
+            answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": text * 10}
+            written += file.write(_line(session, 3 * number, text))
+            written += file.write(_line(session, 3 * number + 1, [call], "assistant"))
+            written += file.write(_line(session, 3 * number + 2, [answer]))
             if written >= size:
                 return written
     return written
 
 
-def _line(session: str, number: int, text: str) -> str:
+def _line(session: str, number: int, content: object, role: str = "user") -> str:
     record = {
-        "type": "user",
+        "type": role,
         "uuid": f"{session}-{number}",
         "sessionId": session,
         "timestamp": "2026-11-19T10:00:00.000Z",
-        "message": {"role": "user", "content": text},
+        "message": {"role": role, "content": content},
     }
     return json.dumps(record) + "\n"
 
