@@ -293,3 +293,11 @@ def test_the_library_is_loaded_when_it_is_used() -> None:
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.stdout.split("\n")[:2] == ["['gitmem']", "True"]
+
+
+def test_no_script_shadows_the_standard_library() -> None:
+    """`python benchmarks/x.py` puts its folder first: a `secrets.py` there broke numpy's import."""
+    stems = {
+        path.stem for folder in ("benchmarks", "scripts") for path in ROOT.glob(f"{folder}/*.py")
+    }
+    assert stems and not stems & sys.stdlib_module_names

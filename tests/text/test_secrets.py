@@ -283,7 +283,7 @@ def _optional(items: Any) -> bool:
 
 @pytest.mark.parametrize("part", HOSTILE)
 def test_hostile_repetitions_end(part: str) -> None:
-    """64 KiB of each; benchmarks/secrets.py shows that the time grows with the length."""
+    """64 KiB of each; benchmarks/redaction.py shows that the time grows with the length."""
     text = (part * (1 << 16))[: 1 << 16]
     assert len(redact(text).text) <= 2 * len(text)
     assert len(without_private(text)) <= len(text)

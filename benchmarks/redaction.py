@@ -1,6 +1,6 @@
 """What the rules for secrets find and what they leave alone, and the time they take.
 
-    python benchmarks/secrets.py [--each N] [--every]
+    python benchmarks/redaction.py [--each N] [--every]
 
 The secrets are made from `tests/data/secrets/kinds.toml`, N of each form (default 100), at random
 from a fixed seed. The ordinary sentences are those of documents on this machine: the standard
