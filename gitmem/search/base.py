@@ -36,7 +36,11 @@ class IndexMoved(IndexUnusable):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is indexed of a memory, a file or a round; of equal scores the latest `at` is first."""
+    """What is indexed of a memory or a round; of equal scores the latest `at` is first.
+
+    `group` is the conversation that a round is a part of, and `position` its place in there;
+    a document without a group stands alone. `meaning` is what is embedded, if not the text.
+    """
 
     id: str
     text: str
@@ -46,6 +50,14 @@ class Document:
     entities: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     at: str = ""
+    group: str = ""
+    position: int = 0
+    meaning: str | None = None
+
+    @property
+    def embedded(self) -> str:
+        """The text that is embedded; empty where none is."""
+        return self.text if self.meaning is None else self.meaning
 
     def field(self, name: str) -> str:
         """Return a field of `FIELDS` as text, its values one a line; of an address what names."""
@@ -66,11 +78,44 @@ Change = Document | Removed
 """A document takes the place of the one with its id."""
 
 
+class Words(NamedTuple):
+    """How well the words of a query are met, from 0 to 1 each: 1 is all of them, many times.
+
+    Attributes:
+        document: by the document itself.
+        pair: by it and the one before it in its group.
+        window: by it, the two before it and the two after it.
+        group: by its group as a whole.
+        cover: how much of the query's words it has, the rare ones counting for more.
+    """
+
+    document: float = 0.0
+    pair: float = 0.0
+    window: float = 0.0
+    group: float = 0.0
+    cover: float = 0.0
+
+
+class Closeness(NamedTuple):
+    """How close a document is to a question: the mean over its tokens, the rare ones first.
+
+    Attributes:
+        document: of the token of the document that is closest, a cosine.
+        pair: of the document and the one before it in its group.
+        context: of the document, and a little less of the two before and the two after it.
+    """
+
+    document: float
+    pair: float
+    context: float
+
+
 class Candidate(NamedTuple):
     """A document that matched; a higher score is better, and means nothing across indexes."""
 
     id: str
     score: float
+    words: Words = Words()
 
 
 class Index(Protocol):
@@ -155,7 +200,7 @@ class PlainIndex:
         found = [id for id, fields in self._places.items() if parsed and _matches(parsed, fields)]
         found.sort()
         found.sort(key=lambda id: self._documents[id].at, reverse=True)
-        ranked = [Candidate(id, self._score(parsed, id)) for id in found]
+        ranked = [self._candidate(parsed, id) for id in found]
         return sorted(ranked, key=lambda hit: -hit.score)[: max(limit, 0)]
 
     def clear(self) -> None:
@@ -164,10 +209,12 @@ class PlainIndex:
         self._documents.clear()
         self._places.clear()
 
-    def _score(self, query: Query, id: str) -> float:
+    def _candidate(self, query: Query, id: str) -> Candidate:
         clauses = [*(Clause((word,)) for word in query.words), *query.prefixes, *query.required]
         holders = [{i for i, fields in self._places.items() if _holds(c, fields)} for c in clauses]
-        return sum(1.0 / len(ids) for ids in holders if id in ids)
+        score = sum(1.0 / len(ids) for ids in holders if id in ids)
+        cover = sum(id in ids for ids in holders) / len(clauses)
+        return Candidate(id, score, Words(cover, cover, cover, cover, cover))
 
 
 Places = Mapping[str, frozenset[int]]

@@ -1,0 +1,156 @@
+"""The engineering text of this repository at one commit, cut into rounds: history, pages, code.
+
+A round's id says where its text stands: `docs/format.md:35` is the paragraph, item, row or block
+that begins on that line, `gitmem/model.py:147` a docstring or comment, `log:2f074e7a1b2c` a
+commit's message.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+WORDS = 4
+"""Fewer words make no comment worth a round."""
+
+BEGINS = re.compile(r"[-*] |\d+\. |\|")
+"""An item or a table row: a round of its own, unlike the next line of a paragraph."""
+
+RULE = re.compile(r"\|[-:| ]+\||<!--.*-->")
+"""The line below a table's head, and what only programs read."""
+
+COMMENT = re.compile(r"(?:^|\s)# (.*)")
+
+
+class Text(NamedTuple):
+    """A text and the number of the line it begins on."""
+
+    line: int
+    text: str
+
+
+class Said(NamedTuple):
+    """A text, by its id, and when it was written."""
+
+    id: str
+    text: str
+    at: str
+
+
+class Missing(Exception):
+    """The history that the corpus is made of is not here."""
+
+
+class Source:
+    """The repository at a commit."""
+
+    def __init__(self, root: Path, commit: str) -> None:
+        """Raises Missing where the commit is not."""
+        self._root = root
+        self._commit = commit
+        if not (root / ".git").exists():
+            raise Missing(f"'{root}' is no clone: it has no .git, and the corpus is its history")
+        try:
+            self._git("cat-file", "-e", f"{commit}^{{commit}}")
+        except subprocess.CalledProcessError:
+            hint = "a shallow clone? 'git fetch --unshallow' brings it"
+            raise Missing(f"commit {commit[:12]} is not here; {hint}") from None
+
+    def sessions(self) -> dict[str, list[Said]]:
+        """Return all texts: a session for each file, and one for each hour of the history."""
+        at = self._git("show", "-s", "--format=%aI", self._commit).strip()
+        found = self._history()
+        for path in self._git("ls-tree", "-r", "--name-only", self._commit).splitlines():
+            if reader := READERS.get(Path(path).suffix):
+                if path.startswith(("tests/", "benchmarks/", "templates/")):
+                    continue
+                texts = reader(self._git("show", f"{self._commit}:{path}"), path)
+                if said := [Said(f"{path}:{line}", text, at) for line, text in texts]:
+                    found[path] = said
+        return found
+
+    def _history(self) -> dict[str, list[Said]]:
+        log = self._git(
+            "log", "--reverse", "--no-merges", "--format=%H%x1f%aI%x1f%B%x1e", self._commit
+        )
+        commits = [record.strip().split("\x1f") for record in log.split("\x1e") if record.strip()]
+        said = [Said(f"log:{id[:12]}", text.strip(), at) for id, at, text in commits]
+        hours = groupby(said, key=lambda one: f"log/{one.at[:13]}")
+        found: dict[str, list[Said]] = {}
+        for hour, some in hours:
+            found.setdefault(hour, []).extend(some)
+        return found
+
+    def _git(self, *args: str) -> str:
+        command = ["git", "-C", str(self._root), *args]
+        done = subprocess.run(command, capture_output=True, check=True)
+        return done.stdout.decode()
+
+
+def markdown(text: str, path: str) -> Iterator[Text]:
+    """Yield paragraphs, items, rows and fenced blocks; a heading belongs to what follows it."""
+    block: list[str] = []
+    begin, fenced = 0, False
+    for number, line in enumerate([*text.split("\n"), ""], start=1):
+        headed = all(one.startswith("#") for one in block)
+        fence = line.lstrip().startswith("```")
+        ends = not line.strip() or RULE.fullmatch(line) or BEGINS.match(line)
+        if block and not headed and not fenced and (ends or (fence and not fenced)):
+            yield Text(begin, "\n".join(block))
+            block = []
+        if fence:
+            fenced = not fenced
+        if fenced or (line.strip() and not RULE.fullmatch(line)):
+            begin = begin if block else number
+            block.append(line)
+
+
+def python(source: str, path: str) -> Iterator[Text]:
+    """Yield docstrings, each after its name, and comments, in the order they stand in."""
+    yield from sorted([*_docstrings(ast.parse(source), path), *_comments(source)])
+
+
+def _docstrings(node: ast.AST, name: str) -> Iterator[Text]:
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if text := ast.get_docstring(node):
+            yield Text(getattr(node, "lineno", 1), f"{name}: {text}")
+        for child in node.body:
+            inner = getattr(child, "name", "")
+            outer = "" if isinstance(node, ast.Module) else f"{name}."
+            yield from _docstrings(child, f"{outer}{inner}")
+
+
+def _comments(source: str) -> Iterator[Text]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    lines = source.split("\n")
+    found = [token.start[0] for token in tokens if token.type == tokenize.COMMENT]
+    return _runs((number, lines[number - 1].strip()) for number in found)
+
+
+def plain(text: str, path: str) -> Iterator[Text]:
+    """Yield the comments of a script or a file of settings."""
+    lines = enumerate(text.split("\n"), start=1)
+    return _runs((number, line.strip()) for number, line in lines if COMMENT.search(line))
+
+
+def _runs(lines: Iterable[tuple[int, str]]) -> Iterator[Text]:
+    """Join comments on lines that follow each other; one beside code stands alone, code and all."""
+    begin, last, run = 0, 0, list[str]()
+    for number, line in [*lines, (0, "#")]:
+        own = line.startswith("#")
+        if run and not (own and number == last + 1):
+            if len(" ".join(run).split()) >= WORDS:
+                yield Text(begin, "\n".join(run))
+            run = []
+        begin, last = (begin if run else number), (number if own else 0)
+        run.append(line.removeprefix("#").strip() if own else line)
+
+
+READERS = {".md": markdown, ".py": python, "": plain, ".toml": plain}

@@ -1,0 +1,145 @@
+"""The ranking: what speaks for a document becomes one score, part by part. Pure.
+
+Every part is from 0 to 1 by itself and looks at no other candidate, so a score means the same in
+every search: 1 is a document that says all that was asked, in the same words. Weights were learnt
+with a softmax over LoCoMo's development half, one conversation left out at a time, and rounded;
+docs/search.md has what each part is worth, on LoCoMo and on engineering text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from gitmem.model import Importance, Part
+from gitmem.search.base import Closeness, Words
+
+WORDS = Words(document=0.09, pair=0.18, window=0.40, group=0.33, cover=0.0)
+"""Weights of the words where there is nothing else to go by."""
+
+WORDS_BESIDE = Words(document=0.0, pair=0.0, window=0.12, group=0.19, cover=0.0)
+"""Weights of the words beside those of `CLOSENESS`."""
+
+CLOSENESS = Closeness(document=0.06, pair=0.25, context=0.38)
+
+NAMED, TIME = 0.09, 0.16
+"""Weights of an author, and of a time, that the question names."""
+
+FLOOR, CEILING = 0.35, 0.85
+"""Closeness of a text that has none of the words of a question, and of one that has them all: what
+stands for it where a document has no token vectors (files and the output of tools have none)."""
+
+IMPORTANCE = {Importance.CRITICAL: 0.03, Importance.HIGH: 0.015, Importance.LOW: -0.015}
+RECENT, HALF_LIFE = 0.02, 30.0
+"""Weight of having been written today, and the days in which it halves."""
+
+HERE = 0.01
+"""Weight of a memory of the very branch that one is on."""
+
+STALE, SUPERSEDED = -0.03, -0.08
+SOURCE = {"memories": 0.02, "sessions": 0.0, "files": -0.02}
+"""What was written to be remembered comes first, of what fits alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a candidate.
+
+    Attributes:
+        words: how well it meets the words of the question.
+        closeness: by token vectors; None where it has none.
+        semantic: whether there are token vectors at all: without them, words are all there is.
+        named: whether the question names its author.
+        near: how near it is to a time that the question names.
+        age: days since it was written; None where that is not known.
+        source: ``memories``, ``sessions`` or ``files``.
+    """
+
+    words: Words
+    closeness: Closeness | None = None
+    semantic: bool = False
+    named: bool = False
+    near: float = 0.0
+    age: float | None = None
+    source: str = "memories"
+    importance: Importance = Importance.NORMAL
+    here: bool = False
+    stale: bool = False
+    superseded: bool = False
+
+
+def parts(evidence: Evidence) -> list[Part]:
+    """Return what adds to a score, those that add nothing left out; their sum is the score."""
+    found = [*_text(evidence), *_asked(evidence), *_priors(evidence)]
+    return [part for part in found if part.share]
+
+
+def score(evidence: Evidence) -> float:
+    """Return the score: higher is better."""
+    return sum(part.share for part in parts(evidence))
+
+
+def _text(evidence: Evidence) -> list[Part]:
+    if not evidence.semantic:
+        return _weighed("words", WORDS, evidence.words)
+    closeness = evidence.closeness or _as_if(evidence.words)
+    close = _weighed("close", CLOSENESS, closeness)
+    return [*close, *_weighed("words", WORDS_BESIDE, evidence.words)]
+
+
+def _as_if(words: Words) -> Closeness:
+    """Return the closeness that a document without vectors would have, by the words it has."""
+    closeness = FLOOR + (CEILING - FLOOR) * words.cover
+    return Closeness(closeness, closeness, closeness)
+
+
+def _weighed(
+    kind: str, weights: Words | Closeness, values: Words | Closeness
+) -> list[Part]:
+    rows = zip(weights._fields, weights, values, strict=True)
+    return [Part(f"{kind}: {name}", weight * value) for name, weight, value in rows]
+
+
+def _asked(evidence: Evidence) -> list[Part]:
+    return [Part("author named", NAMED * evidence.named), Part("time named", TIME * evidence.near)]
+
+
+def _priors(evidence: Evidence) -> list[Part]:
+    age = evidence.age
+    recency = RECENT * 0.5 ** (max(age, 0.0) / HALF_LIFE) if age is not None else 0.0
+    return [
+        Part("source", SOURCE[evidence.source]),
+        Part("importance", IMPORTANCE.get(evidence.importance, 0.0)),
+        Part("recency", recency),
+        Part("this branch", HERE * evidence.here),
+        Part("stale", STALE * evidence.stale),
+        Part("superseded", SUPERSEDED * evidence.superseded),
+    ]
+
+
+def names(question: str, author: str) -> bool:
+    """Whether a question names an author: by any of the names, or by the name in the address."""
+    asked = frozenset(_WORD.findall(question.casefold()))
+    name, _, address = author.casefold().partition("<")
+    known = _WORD.findall(f"{name} {address.partition('@')[0]}")
+    return any(word in asked for word in known if len(word) > 1)
+
+
+_WORD = re.compile(r"\w+")
+
+
+def days_between(at: str, today: date) -> float | None:
+    """Return the days from an event time to a date; None where it is no time."""
+    try:
+        return float((today - date.fromisoformat(at[:10])).days)
+    except ValueError:
+        return None
+
+
+def strongest(found: Mapping[str, Evidence], limit: int) -> list[tuple[str, float]]:
+    """Return the `limit` best of {id: evidence} with their scores, best first."""
+    scored = [(id, score(evidence)) for id, evidence in found.items()]
+    scored.sort(key=lambda pair: (-pair[1], pair[0]))
+    return scored[:limit]
