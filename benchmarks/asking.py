@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,16 @@ Turns = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """What is searched together: turns by session id, each with an id, and the questions."""
+    """What is searched together: turns by session id, each with an id of its own.
+
+    `questions` is given every text by its place, once all are there. `transcripts` are imported
+    too, by the agent that wrote them.
+    """
 
     agent: str
     sessions: Mapping[str, Turns]
-    questions: Sequence[Question]
+    questions: Callable[[Mapping[Place, str]], Sequence[Question]]
+    transcripts: Mapping[str, Path] = field(default_factory=dict)
 
 
 @contextmanager
@@ -90,14 +95,18 @@ class Asked:
             begin = time.perf_counter()
             for session, turns in conversations.sessions.items():
                 gm.import_session(turns, session=session, agent=conversations.agent)
-            self.asked(gm, conversations.questions, time.perf_counter() - begin)
+            for agent, place in conversations.transcripts.items():
+                gm.import_transcripts(agent, path=place)
+            importing = time.perf_counter() - begin
+            self.asked(gm, conversations, importing)
 
-    def asked(self, gm: Any, questions: Sequence[Question], importing: float) -> None:
+    def asked(self, gm: Any, conversations: Conversations, importing: float = 0.0) -> None:
         """Index what was imported, in `importing` seconds, and ask."""
+        texts, places = rounds(gm)
+        questions = conversations.questions(texts)
         begin = time.perf_counter()
         gm.search("anything", within=("sessions",), limit=1)
         self.answers.indexing += importing + time.perf_counter() - begin
-        texts, places = rounds(gm)
         self.answers.rounds += len(texts)
         self.answers.questions += questions
         begin = time.perf_counter()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import subprocess
 import tokenize
@@ -26,7 +27,10 @@ BEGINS = re.compile(r"[-*] |\d+\. |\|")
 RULE = re.compile(r"\|[-:| ]+\||<!--.*-->")
 """The line below a table's head, and what only programs read."""
 
-COMMENT = re.compile(r"(?:^|\s)# (.*)")
+COMMENT = re.compile(r"(?:^|\s)#(?: .*)?$")
+
+TOLD = re.compile(r"# (?:noqa|type|fmt|pragma)\b")
+"""Comments for programs."""
 
 
 class Text(NamedTuple):
@@ -90,7 +94,9 @@ class Source:
 
     def _git(self, *args: str) -> str:
         command = ["git", "-C", str(self._root), *args]
-        done = subprocess.run(command, capture_output=True, check=True)
+        # In a git hook GIT_DIR would name another repository.
+        environ = {name: it for name, it in os.environ.items() if not name.startswith("GIT_")}
+        done = subprocess.run(command, capture_output=True, check=True, env=environ)
         return done.stdout.decode()
 
 
@@ -146,7 +152,7 @@ def _runs(lines: Iterable[tuple[int, str]]) -> Iterator[Text]:
     for number, line in [*lines, (0, "#")]:
         own = line.startswith("#")
         if run and not (own and number == last + 1):
-            if len(" ".join(run).split()) >= WORDS:
+            if len(" ".join(run).split()) >= WORDS and not TOLD.search(run[0]):
                 yield Text(begin, "\n".join(run))
             run = []
         begin, last = (begin if run else number), (number if own else 0)

@@ -85,13 +85,20 @@ def read(data: Sequence[Mapping[str, Any]]) -> Iterator[Conversations]:
     for number, sample in enumerate(data, start=1):
         name = f"{number}-{sample.get('sample_id', 'conversation')}"  # ids may stand twice
         held = sessions(name, sample["conversation"])
-        yield Conversations(AGENT, held, list(questions(name, sample["qa"], held)))
+        yield conversations(held, list(questions(name, sample["qa"], held)))
+
+
+def conversations(
+    held: Mapping[str, Sequence[Mapping[str, Any]]], asked: Sequence[Question]
+) -> Conversations:
+    """Put sessions and questions together."""
+    return Conversations(AGENT, held, lambda texts: asked)
 
 
 def pooled(parts: Sequence[Conversations]) -> Conversations:
     """Put conversations together."""
     held = {id: turns for part in parts for id, turns in part.sessions.items()}
-    return Conversations(AGENT, held, [one for part in parts for one in part.questions])
+    return conversations(held, [one for part in parts for one in part.questions({})])
 
 
 def main() -> int:
@@ -107,7 +114,7 @@ def main() -> int:
         # whatever else a JSON file may hold
         print(f"'{chosen.data}' is no file of LoCoMo's shape: {error!r}", file=sys.stderr)
         return 2
-    if not any(part.questions for part in parts):
+    if not any(part.questions({}) for part in parts):
         print(f"'{chosen.data}' has no questions with evidence", file=sys.stderr)
         return 2
     run([pooled(parts)] if chosen.pooled else parts, chosen)

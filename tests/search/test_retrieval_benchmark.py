@@ -123,7 +123,7 @@ def conversation(**qa: Any) -> dict[str, Any]:
 )
 def test_evidence_is_what_resolves(qa: dict[str, Any], expected: set[str] | None) -> None:
     [part] = locomo.read([conversation(**qa)])
-    found = [{place.round for place in one.evidence} for one in part.questions]
+    found = [{place.round for place in one.evidence} for one in part.questions({})]
     assert found == ([] if expected is None else [expected])
 
 
@@ -137,7 +137,7 @@ def test_a_caption_is_part_of_what_was_said() -> None:
 
 def test_pooled_conversations_keep_their_evidence_apart() -> None:
     pool = locomo.pooled(list(locomo.read([conversation(), conversation()])))
-    first, second = (one.evidence for one in pool.questions)
+    first, second = (one.evidence for one in pool.questions({}))
     assert not first & second
     assert len(pool.sessions) == 4
 
@@ -177,15 +177,12 @@ class Words:
 
 def answers() -> Answers:
     rounds = [("s", "1", "the lock is held"), ("s", "2", "an index of words"), ("t", "1", "lock")]
+    questions = [
+        Question("a", "which lock is held", "exact", frozenset([Place("x/s", "1")])),
+        Question("b", "what else", "why", frozenset([Place("x/t", "1")])),
+    ]
     asked = asking.Asked(Path(), None)
-    asked.asked(
-        Words(rounds),
-        [
-            Question("a", "which lock is held", "exact", frozenset([Place("x/s", "1")])),
-            Question("b", "what else", "why", frozenset([Place("x/t", "1")])),
-        ],
-        0.0,
-    )
+    asked.asked(Words(rounds), locomo.conversations({}, questions))
     return asked.answers
 
 
