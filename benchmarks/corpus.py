@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -107,15 +107,17 @@ def markdown(text: str, path: str) -> Iterator[Text]:
     for number, line in enumerate([*text.split("\n"), ""], start=1):
         headed = all(one.startswith("#") for one in block)
         fence = line.lstrip().startswith("```")
-        ends = not line.strip() or RULE.fullmatch(line) or BEGINS.match(line)
-        if block and not headed and not fenced and (ends or (fence and not fenced)):
+        ends = fence or not line.strip() or RULE.fullmatch(line) or BEGINS.match(line)
+        if block and not headed and not fenced and ends:
             yield Text(begin, "\n".join(block))
             block = []
-        if fence:
-            fenced = not fenced
         if fenced or (line.strip() and not RULE.fullmatch(line)):
             begin = begin if block else number
             block.append(line)
+        if fence and fenced:
+            yield Text(begin, "\n".join(block))
+            block = []
+        fenced ^= fence
 
 
 def python(source: str, path: str) -> Iterator[Text]:
@@ -135,28 +137,42 @@ def _docstrings(node: ast.AST, name: str) -> Iterator[Text]:
 
 def _comments(source: str) -> Iterator[Text]:
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    lines = source.split("\n")
-    found = [token.start[0] for token in tokens if token.type == tokenize.COMMENT]
-    return _runs((number, lines[number - 1].strip()) for number in found)
+    lines = [token.start[0] for token in tokens if token.type == tokenize.COMMENT]
+    return _runs(source.split("\n"), lines)
 
 
 def plain(text: str, path: str) -> Iterator[Text]:
     """Yield the comments of a script or a file of settings."""
-    lines = enumerate(text.split("\n"), start=1)
-    return _runs((number, line.strip()) for number, line in lines if COMMENT.search(line))
+    lines = text.split("\n")
+    numbers = [number for number, line in enumerate(lines, start=1) if COMMENT.search(line)]
+    return _runs(lines, numbers)
 
 
-def _runs(lines: Iterable[tuple[int, str]]) -> Iterator[Text]:
-    """Join comments on lines that follow each other; one beside code stands alone, code and all."""
-    begin, last, run = 0, 0, list[str]()
-    for number, line in [*lines, (0, "#")]:
-        own = line.startswith("#")
-        if run and not (own and number == last + 1):
-            if len(" ".join(run).split()) >= WORDS and not TOLD.search(run[0]):
-                yield Text(begin, "\n".join(run))
+def _runs(lines: Sequence[str], numbers: Iterable[int]) -> Iterator[Text]:
+    """Join comments on lines that follow each other, with the line of code that they stand above.
+
+    One beside code stands alone, code and all.
+    """
+    run: list[int] = []
+    for number in [*numbers, 0]:
+        own = lines[number - 1].lstrip().startswith("#")
+        if run and not (own and number == run[-1] + 1):
+            yield from _joined(lines, run)
             run = []
-        begin, last = (begin if run else number), (number if own else 0)
-        run.append(line.removeprefix("#").strip() if own else line)
+        run.append(number)
+        if not own:
+            yield from _joined(lines, run)
+            run = []
+
+
+def _joined(lines: Sequence[str], run: Sequence[int]) -> Iterator[Text]:
+    texts = [lines[number - 1].strip() for number in run]
+    if len(" ".join(texts).split()) < WORDS or TOLD.search(texts[0]):
+        return
+    if texts[0].startswith("#"):
+        below = lines[run[-1]].strip() if run[-1] < len(lines) else ""
+        texts = [*(text.removeprefix("#").strip() for text in texts), below]
+    yield Text(run[0], "\n".join(texts).strip())
 
 
 READERS = {".md": markdown, ".py": python, "": plain, ".toml": plain}

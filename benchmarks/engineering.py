@@ -66,12 +66,12 @@ class Corpus:
         self.sessions: Mapping[str, Sequence[Said]] = {
             id: every[id] for id in (every if only is None else only)
         }
-        self._own = {
+        self.texts = {
             Place(f"{AGENT}/{id}", one.id): one.text
             for id, said in self.sessions.items()
             for one in said
         }
-        self._places = {place.round: place for place in self._own}
+        self._places = {place.round: place for place in self.texts}
 
     def turns(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Return the texts of the repository as the library takes them."""
@@ -91,7 +91,7 @@ class Corpus:
             raise Unsealed(f"{line['id']} points to nothing")
         for pointer in line["evidence"]:
             place = self._places.get(pointer) or _imported(pointer, texts)
-            if place not in texts:
+            if place is None or place not in texts:
                 raise Unsealed(f"{line['id']}: nothing stands at '{pointer}'")
             found.append(place)
         return found
@@ -99,7 +99,7 @@ class Corpus:
     def digest(self, line: Mapping[str, Any], texts: Mapping[Place, str]) -> str:
         """Return what changes with any text of a question's evidence, whatever its space."""
         places = self.evidence(line, texts)
-        said = [" ".join(self._own.get(place, texts[place]).split()) for place in places]
+        said = [" ".join(self.texts.get(place, texts[place]).split()) for place in places]
         return blake2b("\0".join(said).encode(), digest_size=4).hexdigest()
 
     def questions(
