@@ -62,28 +62,40 @@ class Source:
         if not (root / ".git").exists():
             raise Missing(f"'{root}' is no clone: it has no .git, and the corpus is its history")
         try:
+            if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
+                raise Missing("this clone is shallow: 'git fetch --unshallow' brings its history")
             self._git("cat-file", "-e", f"{commit}^{{commit}}")
-        except subprocess.CalledProcessError:
-            hint = "a shallow clone? 'git fetch --unshallow' brings it"
-            raise Missing(f"commit {commit[:12]} is not here; {hint}") from None
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.decode(errors="replace").strip().split("\n")[0]
+            raise Missing(f"commit {commit[:12]} is not here: {said}") from None
 
-    def sessions(self) -> dict[str, list[Said]]:
-        """Return all texts: a session for each file, and one for each hour of the history."""
+    def sessions(self, only: Iterable[str] | None = None) -> dict[str, list[Said]]:
+        """Return all texts, or some sessions': one for each file, and for each hour of history."""
         at = self._git("show", "-s", "--format=%aI", self._commit).strip()
-        found = self._history()
-        for path in self._git("ls-tree", "-r", "--name-only", self._commit).splitlines():
-            if reader := READERS.get(Path(path).suffix):
-                if path.startswith(("tests/", "benchmarks/", "templates/")):
-                    continue
-                texts = reader(self._git("show", f"{self._commit}:{path}"), path)
-                if said := [Said(f"{path}:{line}", text, at) for line, text in texts]:
-                    found[path] = said
+        files = self._git("ls-tree", "-r", "--name-only", self._commit).splitlines()
+        files = [path for path in files if Path(path).suffix in READERS]
+        history = self._history()
+        wanted = {*history, *files} if only is None else set(only)
+        found = {hour: said for hour, said in history.items() if hour in wanted}
+        for path, text in self._read([path for path in files if path in wanted]):
+            if said := [Said(f"{path}:{line}", it, at) for line, it in _texts(text, path)]:
+                found[path] = said
         return found
+
+    def _read(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+        asked = "".join(f"{self._commit}:{path}\n" for path in paths)
+        rest = self._git("cat-file", "--batch", input=asked).encode()
+        for path in paths:
+            head, _, rest = rest.partition(b"\n")
+            size = int(head.split()[2])
+            yield path, rest[:size].decode()
+            rest = rest[size + 1 :]
 
     def _history(self) -> dict[str, list[Said]]:
         log = self._git(
-            "log", "--reverse", "--no-merges", "--format=%H%x1f%aI%x1f%B%x1e", self._commit
-        )
+            "-c", "log.showSignature=false", "log", "--reverse", "--no-merges",
+            "--format=%H%x1f%aI%x1f%B%x1e", self._commit,
+        )  # fmt: skip
         commits = [record.strip().split("\x1f") for record in log.split("\x1e") if record.strip()]
         said = [Said(f"log:{id[:12]}", text.strip(), at) for id, at, text in commits]
         hours = groupby(said, key=lambda one: f"log/{one.at[:13]}")
@@ -92,11 +104,13 @@ class Source:
             found.setdefault(hour, []).extend(some)
         return found
 
-    def _git(self, *args: str) -> str:
+    def _git(self, *args: str, input: str = "") -> str:
         command = ["git", "-C", str(self._root), *args]
         # In a git hook GIT_DIR would name another repository.
         environ = {name: it for name, it in os.environ.items() if not name.startswith("GIT_")}
-        done = subprocess.run(command, capture_output=True, check=True, env=environ)
+        done = subprocess.run(
+            command, input=input.encode(), capture_output=True, check=True, env=environ
+        )
         return done.stdout.decode()
 
 
@@ -176,3 +190,10 @@ def _joined(lines: Sequence[str], run: Sequence[int]) -> Iterator[Text]:
 
 
 READERS = {".md": markdown, ".py": python, "": plain, ".toml": plain}
+
+OTHERS = ("tests/", "benchmarks/", "templates/")
+"""What is left out: the questions' own folder, and texts made to be odd."""
+
+
+def _texts(text: str, path: str) -> Iterable[Text]:
+    return () if path.startswith(OTHERS) else READERS[Path(path).suffix](text, path)

@@ -62,10 +62,7 @@ class Corpus:
 
     def __init__(self, source: Source, only: Iterable[str] | None = None) -> None:
         """`only`: the sessions that are wanted; by default all."""
-        every = source.sessions()
-        self.sessions: Mapping[str, Sequence[Said]] = {
-            id: every[id] for id in (every if only is None else only)
-        }
+        self.sessions: Mapping[str, Sequence[Said]] = source.sessions(only)
         self.texts = {
             Place(f"{AGENT}/{id}", one.id): one.text
             for id, said in self.sessions.items()
