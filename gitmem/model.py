@@ -143,6 +143,10 @@ class Memory:
         return first_line(self.body)
 
 
+SOURCES = ("memories", "sessions", "files")
+"""Where one can search."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A round of a conversation: `session` is ``AGENT/ID``, `index` counts from 1.

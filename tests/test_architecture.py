@@ -30,7 +30,7 @@ LAYERS: dict[str, set[str]] = {
     "journal": _BASE,
     "text": _BASE,
     "mirror": _BASE | {"text"},
-    "search": _STORE,
+    "search": _STORE | {"sessions"},
     "sessions": _STORE,
     "imports": _STORE | {"sessions"},
     "startup": {"gitmem"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.api.conversations import Conversations
+from gitmem.api.searching import Searching
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.sight import HASTE
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.verbs.care import Report, Stats, Status
 
 
-class Care(Conversations):
+class Care(Searching):
     """A repository set up, a session begun and ended, and how things stand."""
 
     def init(

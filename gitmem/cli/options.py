@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 KINDS = ("decision", "preference", "fact", "lesson", "task", "context", "episode", "note")
+SOURCES = ("memories", "sessions", "files")
 IMPORTANCES = ("critical", "high", "normal", "low")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -71,4 +72,17 @@ def limit(help: str, default: int | None = None) -> Decorator:
     count = click.IntRange(min=1)
     return click.option(
         "-n", "--limit", type=count, default=default, show_default=default is not None, help=help
+    )
+
+
+def within() -> Decorator:
+    """Take ``--in a,b``: where to search, checked by the library."""
+    return click.option(
+        "--in",
+        "within",
+        metavar="PLACES",
+        default=",".join(SOURCES),
+        show_default=True,
+        callback=lambda _context, _parameter, value: tags_of((value,)),
+        help="Where to look, separated by commas.",
     )

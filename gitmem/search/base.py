@@ -6,7 +6,7 @@ search" is `IndexUnusable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -39,7 +39,8 @@ class Document:
     """What is indexed of a memory or a round; of equal scores the latest `at` is first.
 
     `group` is the conversation that a round is a part of, and `position` its place in there;
-    a document without a group stands alone. `meaning` is what is embedded, if not the text.
+    a document without a group stands alone. `meaning` is what is embedded, if not the
+    text; what is `private` leaves this machine for no index.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Document:
     group: str = ""
     position: int = 0
     meaning: str | None = None
+    private: bool = False
 
     @property
     def embedded(self) -> str:
@@ -118,29 +120,25 @@ class Candidate(NamedTuple):
     words: Words = Words()
 
 
-class Index(Protocol):
-    """A derived index of documents.
+class Derived(Protocol):
+    """What is derived from documents.
 
     Errors: `IndexUnusable` from every method; nothing else.
     """
 
     def seen(self) -> Seen:
-        """Return what the index has caught up to; empty where it is missing, old or damaged."""
+        """Return what it has caught up to; empty where it is missing, old or damaged."""
         ...
 
     def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:
         """Take in `changes`, which lead from `since` to `seen`, and record `seen`: both or neither.
 
-        Where `since` is empty they are all there is, and replace whatever the index holds. An
-        index that stands at `seen` already is left alone: another process did the same work.
+        Where `since` is empty they are all there is, and replace whatever it holds. What stands
+        at `seen` already is left alone: another process did the same work.
 
         Raises:
-            IndexMoved: the index does not stand at `since`; nothing was written.
+            IndexMoved: it does not stand at `since`; nothing was written.
         """
-        ...
-
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates, best first."""
         ...
 
     def clear(self) -> None:
@@ -148,7 +146,18 @@ class Index(Protocol):
         ...
 
 
-def catch_up(index: Index, now: Seen, changes: Callable[[Seen], Iterable[Change]]) -> bool:
+class Index(Derived, Protocol):
+    """A derived index of documents, searched by words."""
+
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates, best first, and after them those of `also`.
+
+        `also` are documents found otherwise; those that the query's clauses rule out are left out.
+        """
+        ...
+
+
+def catch_up(index: Derived, now: Seen, changes: Callable[[Seen], Iterable[Change]]) -> bool:
     """Bring `index` to `now`, and return whether it was behind.
 
     `changes(since)` yields what came after `since`, or all there is where that is empty.
@@ -194,14 +203,15 @@ class PlainIndex:
                 self._places.pop(change.id, None)
         self._seen = dict(seen)
 
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
         """Return the documents that match, those with more and rarer words first."""
         parsed = parse(query) if isinstance(query, str) else query
         found = [id for id, fields in self._places.items() if parsed and _matches(parsed, fields)]
         found.sort()
         found.sort(key=lambda id: self._documents[id].at, reverse=True)
-        ranked = [self._candidate(parsed, id) for id in found]
-        return sorted(ranked, key=lambda hit: -hit.score)[: max(limit, 0)]
+        ranked = sorted((self._candidate(parsed, id) for id in found), key=lambda hit: -hit.score)
+        best = ranked[: max(limit, 0)]
+        return best + [hit for hit in ranked[len(best) :] if hit.id in also]
 
     def clear(self) -> None:
         """Forget everything."""

@@ -72,12 +72,15 @@ def _fixed(span: Span, day: date) -> Iterator[Span]:
 def _patterns() -> tuple[re.Pattern[str], ...]:
     month = rf"(?P<month>{'|'.join(sorted(_NUMBER, key=len, reverse=True))})\b\.?"
     year, day = r"(?P<year>(?:19|20)\d\d)(?!\d)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"
-    within = r"\b(?:in|of|by|since|until|till|before|after|during|early|mid|late|last|this|next)[ -]"
+    within = (
+        r"\b(?:in|of|by|since|until|till|before|after|during|early|mid|late|last|this|next)[ -]"
+    )
     return tuple(
         re.compile(form, re.IGNORECASE)
         for form in (
             r"(?<!\d)(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)(?!\d)",
-            r"(?<!\d)(?:(?P<year>(?:19|20)\d\d) ?年 ?)?(?P<month>\d\d?) ?月(?: ?(?P<day>\d\d?) ?[日号號])?",
+            r"(?<!\d)(?:(?P<year>(?:19|20)\d\d) ?年 ?)?(?P<month>\d\d?) ?月"
+            r"(?: ?(?P<day>\d\d?) ?[日号號])?",
             rf"(?<!\w){day} (?:of )?{month}(?:,? {year})?",
             rf"\b{month} {day}(?:,? ?{year})?",
             rf"\b{month},? {year}",
@@ -111,16 +114,44 @@ def _span(named: dict[str, str | None]) -> Span | None:
         return None
 
 
-_RELATIVE = re.compile(
-    r"\b(?:(?P<day>today|yesterday)|(?P<which>this|last) (?P<unit>week|month|year)"
-    r"|(?P<count>\d{1,3}|a|an|one|two|three|four|five|six) (?P<of>day|week|month|year)s? ago)\b"
-    r"|(?P<cjk>今天|昨天|上周|上個月|上个月|去年)",
-    re.IGNORECASE,
-)
-_COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_CJK = {"今天": (0, 0), "昨天": (1, 1), "上周": (13, 1), "去年": (365, 365)}
+_COUNT = {name: n for n, name in enumerate("one two three four five six".split(), 1)}
+_COUNT |= {"a": 1, "an": 1}
+_CJK = {
+    "今天": (0, 0),
+    "昨天": (1, 1),
+    "上周": (13, 1),
+    "上个月": (60, 1),
+    "上個月": (60, 1),
+    "去年": (700, 30),
+}
+"""Days from the first to the last that is meant, counted back: people say it loosely."""
+
+
+@cache
+def _relative_pattern() -> re.Pattern[str]:
+    unit = "(day|week|month|year)"
+    return re.compile(
+        rf"\b(?:(today|yesterday)|(this|last) {unit}|(\d{{1,3}}|{'|'.join(_COUNT)}) {unit}s? ago)\b"
+        rf"|({'|'.join(_CJK)})",
+        re.IGNORECASE,
+    )
 
 
 def _relative(text: str, today: date) -> Iterator[Span]:
     """Yield the days that are named by how long ago they were."""
-    raise NotImplementedError
+    for match in _relative_pattern().finditer(text.lower()):
+        day, which, unit, count, of, cjk = match.groups()
+        if day:
+            first = last = int(day == "yesterday")
+        elif cjk:
+            first, last = _CJK[cjk]
+        elif which:
+            length = _AGO[unit]
+            first, last = (length - 1, 0) if which == "this" else (2 * length - 1, 1)
+        else:
+            ago = _AGO[of] * (_COUNT.get(count) or int(count))
+            first, last = ago + _AGO[of] // 2, ago - _AGO[of] // 2
+        try:
+            yield Span(today - timedelta(first), today - timedelta(last))
+        except OverflowError:  # 999 years before the year 500
+            continue

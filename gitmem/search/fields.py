@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from unicodedata import normalize
 
-from gitmem.model import Importance, Memory, Scope
+from gitmem.model import Importance, Memory, Said, Scope
 from gitmem.search.moments import FORMS, span
 from gitmem.search.patterns import Pattern, lower
 
@@ -236,6 +236,22 @@ def facts(memory: Memory) -> Facts:
         "updated_at": memory.updated,
         "private": memory.private,
         "text": memory.text if memory.text is not None else _json(memory.data),
+    }
+
+
+def said_facts(said: Said) -> Facts:
+    """Return what the fields of a round are: its kind is its role, its author who speaks."""
+    return {
+        "kind": said.role,
+        "tag": said.tags,
+        "author": said.speaker,
+        "branch": said.branch,
+        "session": said.session.partition("/")[2],
+        "agent": said.session.partition("/")[0],
+        "created_at": said.at,
+        "updated_at": said.at,
+        "private": True,
+        "text": said.text,
     }
 
 

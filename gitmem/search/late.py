@@ -59,6 +59,11 @@ class TokenStore:
             self.clear()
 
     @property
+    def name(self) -> str:
+        """The name of what made the vectors."""
+        return self._embedder.name
+
+    @property
     def warnings(self) -> list[str]:
         """What was wrong with the file, a line each."""
         return self._db.warnings
@@ -101,12 +106,12 @@ class TokenStore:
         import numpy as np
 
         around = self._around(ids)
-        digests = list(dict.fromkeys(d for places in around.values() for d in places if d))
+        digests = list(dict.fromkeys(d for found in around.values() for d in found if d))
         if not digests:
             return {}
         similar = self._similar(query, digests)  # tokens of the query × texts
         weights = self._weights(query.ids)
-        number = {digest: at for at, digest in enumerate(digests)}
+        number: dict[bytes | None, int] = {digest: at for at, digest in enumerate(digests)}
         places = np.array([[number.get(d, -1) for d in found] for found in around.values()])
         padded = np.append(similar, np.zeros((len(similar), 1), similar.dtype), axis=1)
         this, before, after, second, later = (padded[:, column] for column in places.T)
@@ -129,7 +134,9 @@ class TokenStore:
 
         digests = [_digest(document.embedded) for document in documents]
         stored = dict(self._select("SELECT digest, pooled FROM texts WHERE digest IN", digests))
-        missing = [d.embedded for d, key in zip(documents, digests, strict=True) if key not in stored]
+        missing = [
+            d.embedded for d, key in zip(documents, digests, strict=True) if key not in stored
+        ]
         made = iter(self._embedder.documents(missing))
         rows = [
             np.frombuffer(stored[key], np.float16).astype(np.float32)
@@ -143,7 +150,9 @@ class TokenStore:
 
     def _embed(self, documents: Mapping[bytes, Document]) -> None:
         """Make the vectors of texts that have none, and keep them, some at a time."""
-        known = {row[0] for row in self._select("SELECT digest FROM texts WHERE digest IN", [*documents])}
+        known = {
+            row[0] for row in self._select("SELECT digest FROM texts WHERE digest IN", [*documents])
+        }
         missing = [digest for digest in documents if digest not in known]
         waiting = iter(missing)
         done = 0
@@ -152,7 +161,9 @@ class TokenStore:
             rows = [
                 (digest, one.ids.tobytes(), one.tokens.tobytes(), _half(one.pooled))
                 for digest, one in zip(
-                    some, self._embedder.documents([documents[d].embedded for d in some]), strict=True
+                    some,
+                    self._embedder.documents([documents[d].embedded for d in some]),
+                    strict=True,
                 )
             ]
 
@@ -210,7 +221,7 @@ class TokenStore:
     def _around(self, ids: Sequence[str]) -> dict[str, tuple[bytes | None, ...]]:
         """Return the digests of documents, each with those before, after, and further away."""
         rows = self._select("SELECT id, digest, grp, position FROM documents WHERE id IN", ids)
-        found = {}
+        found: dict[str, tuple[bytes | None, ...]] = {}
         for id, digest, group, position in rows:
             before, second = self._beside(group, position, "<", "DESC")
             after, later = self._beside(group, position, ">", "ASC")
@@ -238,7 +249,8 @@ class TokenStore:
         tokens = np.frombuffer(joined, np.int8).reshape(-1, width).astype(np.float32)
         tokens /= 127.0
         starts = np.cumsum([0, *lengths[:-1]])
-        return np.maximum.reduceat(tokens @ query.tokens.T, starts, axis=0).T
+        closest: np.ndarray = np.maximum.reduceat(tokens @ query.tokens.T, starts, axis=0)
+        return closest.T
 
     def _weights(self, ids: np.ndarray) -> np.ndarray:
         """Return what each token of a query counts for: its idf, all together 1."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
@@ -69,12 +69,12 @@ class Lexical:
                 _write(self._folder.path, latest, fresh=before is None, replace=not since)
             self._folder.commit(seen, before)
 
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates by their words, best first; ties go to the newest."""
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates by their words, and `also`: see `Index.search`."""
         parsed = parse(query) if isinstance(query, str) else query
         with self._failing_as("searched"), self._clearing_damage():
             postings = self._current()
-            return postings.search(parsed, limit) if postings and parsed and limit > 0 else []
+            return postings.search(parsed, limit, also) if postings and parsed and limit > 0 else []
 
     def clear(self) -> None:
         """Delete the index."""

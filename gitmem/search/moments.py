@@ -35,8 +35,14 @@ def span(text: str, now: datetime) -> Span:
         if match := _DATE.fullmatch(text):
             time = f"{match[1]}T{match[2] or '00:00'}{match[3] or ':00'}+00:00"
             start = datetime.fromisoformat(time)
-            return Span(format_at(start), format_at(start + _length(match)))
-    except OverflowError:  # an age, or a last day, that leaves the calendar
+            last = datetime.max.replace(
+                tzinfo=start.tzinfo
+            )  # the calendar's: no day comes after it
+            length = _length(match)
+            return Span(
+                format_at(start), format_at(start + length if last - start > length else last)
+            )
+    except OverflowError:  # an age that leaves the calendar
         pass
     raise ValueError(f"'{text}' is no date")
 

@@ -7,7 +7,7 @@ query adds to the documents that have it, and to those that stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gitmem.search.base import UNNAMED, Candidate, Words
@@ -42,21 +42,35 @@ class Postings:
         self._layout = Layout(reader)
         self._units = units(self._layout)
 
-    def search(self, query: Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates, best first; ties go to the newest."""
+    def search(self, query: Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates, best first, ties newest first; then `also`."""
         import numpy as np
 
         words, scores = self._words(query)
-        chosen = self._chosen(query, words)
+        chosen, ruled = self._chosen(query, words)
         if len(chosen) > limit:
             # Some more, for those of one score: the newest of them is to be found.
             chosen = chosen[np.argsort(-scores[chosen], kind="stable")[: limit + MOST_WORDS]]
         found = [(float(scores[doc]), self._reader.stored_fields(int(doc)), doc) for doc in chosen]
         found.sort(key=lambda hit: (hit[0], hit[1]["at"], hit[1]["id"]), reverse=True)
+        best = {stored["id"]: doc for _, stored, doc in found[:limit]}
+        for id in also:
+            if (
+                id not in best
+                and (doc := self._number(id)) is not None
+                and (ruled is None or doc in ruled)
+            ):
+                best[id] = doc
         return [
-            Candidate(stored["id"], score, Words(*(float(one[doc]) for one in words)))
-            for score, stored, doc in found[:limit]
+            Candidate(id, float(scores[doc]), Words(*(float(one[doc]) for one in words)))
+            for id, doc in best.items()
         ]
+
+    def _number(self, id: str) -> int | None:
+        for leaf, offset in self._leaves:
+            for doc, _ in postings_of(leaf, "id", id):
+                return offset + doc
+        return None
 
     # -- ranking ------------------------------------------------------------------------------
 
@@ -84,9 +98,12 @@ class Postings:
         return words, self._score(words)
 
     def _score(self, words: list[Floats]) -> Floats:
-        parts = zip(WORDS, words, strict=True)
-        total: Floats = sum(weight * scores for weight, scores in parts)
-        return total
+        import numpy as np
+
+        score = np.zeros(self._layout.count + 1)
+        for weight, values in zip(WORDS, words, strict=True):
+            score += weight * values
+        return score
 
     def _sought(self, query: Query) -> Iterator[tuple[Numbers, Floats, Floats]]:
         """Yield for each word the documents that have it, its weights, and its counts in them."""
@@ -99,19 +116,23 @@ class Postings:
             found = np.array(sorted(self._documents(clause)), int)
             yield found, np.ones(len(found)), np.ones(len(found))
 
-    def _chosen(self, query: Query, words: list[Floats]) -> Numbers:
+    def _chosen(self, query: Query, words: list[Floats]) -> tuple[Numbers, Collection[int] | None]:
+        """Return the documents that match, and those that clauses allow; None where all are."""
         import numpy as np
 
         near = np.flatnonzero(words[Words._fields.index("window")][:-1])
         if not (query.required or query.excluded):
-            return near
-        chosen = set(near.tolist())
-        if query.required:
-            matching = self._documents(query.required[0])
-            for clause in query.required[1:]:
-                matching = matching and matching & self._documents(clause)
-            chosen = matching & chosen if query.needs_word else matching
-        return np.array(sorted(chosen.difference(*map(self._documents, query.excluded))), int)
+            return near, None
+        allowed = set(range(self._layout.count)).difference(*map(self._documents, query.excluded))
+        for clause in query.required:
+            allowed = allowed and allowed & self._documents(clause)
+        chosen = allowed.intersection(near.tolist()) if self._by_word(query) else allowed
+        return np.array(sorted(chosen), int), allowed
+
+    @staticmethod
+    def _by_word(query: Query) -> bool:
+        """Whether a document has to have a word: where no clause is required, or beside a field."""
+        return not query.required or query.needs_word
 
     def _rarest(self, words: Iterable[str]) -> list[str]:
         """Return the rarest words that stand here, and then those that do not: none has them."""

@@ -19,10 +19,10 @@ from gitmem.search.base import Closeness, Words
 WORDS = Words(document=0.09, pair=0.18, window=0.40, group=0.33, cover=0.0)
 """Weights of the words where there is nothing else to go by."""
 
-WORDS_BESIDE = Words(document=0.0, pair=0.0, window=0.12, group=0.19, cover=0.0)
+WORDS_BESIDE = Words(document=0.0, pair=0.0, window=0.11, group=0.20, cover=0.0)
 """Weights of the words beside those of `CLOSENESS`."""
 
-CLOSENESS = Closeness(document=0.06, pair=0.25, context=0.38)
+CLOSENESS = Closeness(document=0.05, pair=0.24, context=0.40)
 
 NAMED, TIME = 0.09, 0.16
 """Weights of an author, and of a time, that the question names."""
@@ -95,9 +95,7 @@ def _as_if(words: Words) -> Closeness:
     return Closeness(closeness, closeness, closeness)
 
 
-def _weighed(
-    kind: str, weights: Words | Closeness, values: Words | Closeness
-) -> list[Part]:
+def _weighed(kind: str, weights: Words | Closeness, values: Words | Closeness) -> list[Part]:
     rows = zip(weights._fields, weights, values, strict=True)
     return [Part(f"{kind}: {name}", weight * value) for name, weight, value in rows]
 

@@ -103,8 +103,7 @@ class Rounds:
             tip = self._store.tip()
             entries = self._store.entries(tip)
             known = {
-                row[0]: row[1:]
-                for row in self._db.rows("SELECT key, meta, rounds FROM sessions")
+                row[0]: row[1:] for row in self._db.rows("SELECT key, meta, rounds FROM sessions")
             }
             changed = self._last() + 1
             for key in known.keys() - entries.keys():
@@ -121,7 +120,10 @@ class Rounds:
         if session.rounds < had:  # a purge; nothing else takes rounds away
             self._drop(key, changed)
             had = 0
-        row = (key, about.agent, about.id, about.title, "\n".join(session.tags), about.branch)
+        tags = "\n".join(session.tags)
+        if tags != self._db.value("SELECT tags FROM sessions WHERE key=?", (key,)):
+            self._db.execute("UPDATE rounds SET changed=? WHERE session=?", (changed, key))
+        row = (key, about.agent, about.id, about.title, tags, about.branch)
         self._db.execute(
             "INSERT OR REPLACE INTO sessions VALUES(?,?,?,?,?,?,?,?)",
             (*row, entry.meta, entry.rounds),
@@ -174,4 +176,5 @@ def _document(id: str, *row: Any) -> Document:
         position=said.index,
         # The output of tools is searched by its words: embedding it takes longest and says least.
         meaning="" if said.role == "tool" else spoken,
+        private=True,
     )

@@ -62,7 +62,7 @@ def units(layout: Layout) -> tuple[Unit, Unit, Unit]:
         return each + each[before] + each[after] + each[further[0]] + each[further[1]]
 
     def group(each: Floats) -> Floats:
-        return np.bincount(layout.group, each[:-1], layout.groups)
+        return np.bincount(layout.group, each[:-1], layout.groups).astype(float)
 
     every = slice(0, layout.count)
     return (

@@ -39,12 +39,13 @@ _FORMAT = 1
 
 
 class Embeds(Protocol):
-    """What makes vectors: one of unit length a text. When `name` changes, all are made anew."""
+    """What makes vectors: one of unit length a document. When `name` changes, all are made anew."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
-    def pooled(self, texts: Sequence[str]) -> np.ndarray:
-        """Return an array of shape (texts, dimension), float32."""
+    def pooled(self, documents: Sequence[Document]) -> np.ndarray:
+        """Return an array of shape (documents, dimension), float32."""
         ...
 
 
@@ -122,12 +123,19 @@ class Vectors:
         return dict(seen) if about.get("made") == self._made else {}
 
     def _write(self, collection: Any, changes: Sequence[Change]) -> None:
-        documents = [change for change in changes if isinstance(change, Document)]
-        gone = [change.id for change in changes if not isinstance(change, Document)]
+        documents = [
+            change
+            for change in changes
+            if isinstance(change, Document)
+            and change.embedded
+            and (self.local or not change.private)
+        ]
+        kept = {document.id for document in documents}
+        gone = [change.id for change in changes if change.id not in kept]
         if gone:
             collection.delete(ids=gone)
         if documents:
-            vectors = self._embedder.pooled([document.text for document in documents])
+            vectors = self._embedder.pooled(documents)
             collection.upsert(ids=[document.id for document in documents], embeddings=vectors)
 
     @contextmanager

@@ -29,9 +29,9 @@ class Words:
 
     name = "words"
 
-    def pooled(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one vector of unit length a text."""
-        return np.stack([self._vector(text) for text in texts])
+    def pooled(self, documents: Sequence[Document]) -> np.ndarray:
+        """Return one vector of unit length a document."""
+        return np.stack([self._vector(document.embedded) for document in documents])
 
     def _vector(self, text: str) -> np.ndarray:
         found = np.zeros(DIMENSION, dtype=np.float32)
@@ -64,7 +64,7 @@ DOCUMENTS = [Document("a", "deploy on friday"), Document("b", "postgres is the d
 
 
 def nearest(store: Vectors, text: str, limit: int = 5) -> list[str]:
-    return [hit.id for hit in store.nearest(Words().pooled([text])[0], limit)]
+    return [hit.id for hit in store.nearest(Words().pooled([Document("q", text)])[0], limit)]
 
 
 def test_nothing_was_ever_written(folder: Path) -> None:
@@ -75,7 +75,7 @@ def test_nothing_was_ever_written(folder: Path) -> None:
 
 
 def test_the_nearest_comes_first(vectors: Vectors) -> None:
-    found = vectors.nearest(Words().pooled(["postgres is the database"])[0], 5)
+    found = vectors.nearest(Words().pooled([Document("q", "postgres is the database")])[0], 5)
     assert [hit.id for hit in found] == ["b", "a"]
     assert found[0].score == pytest.approx(1.0, abs=1e-5) and found[1].score < 0.9
 
