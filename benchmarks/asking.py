@@ -19,7 +19,7 @@ import gitmem
 from benchmarks import retrieval
 from benchmarks.baselines import NAMES, baselines, embedder
 from benchmarks.retrieval import DEPTH, Answers, Place, Question, Ranking
-from gitmem.search.weights import cache_folder
+from gitmem.search.pins import cache_folder
 
 if TYPE_CHECKING:
     from gitmem.search.embedding import Embedder

@@ -174,9 +174,9 @@ class Core:
 
     def _embedder(self) -> Embedder | None:
         """Return the model, where it is installed."""
-        from gitmem.search.weights import Weights, cache_folder
+        from gitmem.search.pins import cache_folder, model_folder
 
-        folder = Weights(cache_folder(self._settings["gitmem.cacheDir"])).path
+        folder = model_folder(cache_folder(self._settings["gitmem.cacheDir"]))
         if not folder.exists():
             return None
         from gitmem.search.embedding import load

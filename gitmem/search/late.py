@@ -258,8 +258,9 @@ class TokenStore:
 
         often = self._frequencies()[ids].astype(np.float64)
         count = int(self._db.value("SELECT count(*) FROM documents") or 0)
-        weights = np.log(1 + np.maximum(count - often + 0.5, 0) / (often + 0.5))
-        return weights / (weights.sum() or 1.0)
+        weights: np.ndarray = np.log(1 + np.maximum(count - often + 0.5, 0) / (often + 0.5))
+        weights /= weights.sum() or 1.0
+        return weights
 
     def _frequencies(self) -> np.ndarray:
         import numpy as np

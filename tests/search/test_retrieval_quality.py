@@ -18,7 +18,8 @@ from benchmarks.asking import Asked, Conversations
 from benchmarks.corpus import Missing, Source
 from benchmarks.engineering import AGENT, ROOT, Corpus, Unsealed, written
 from benchmarks.retrieval import Answers
-from gitmem.search.weights import Weights, cache_folder
+from gitmem.search.pins import cache_folder
+from gitmem.search.weights import Weights
 
 MODELS = cache_folder(os.environ.get("GITMEM_CACHE_DIR", ""))  # before a test has its own home
 
