@@ -1,7 +1,7 @@
 """The quality of search does not sink: a small part of the benchmark of engineering questions.
 
-`benchmarks/engineering.py` asks all of them. The bounds lie some five points below what was
-measured: they are for changes that break a part of the ranking, not for its last digit.
+`benchmarks/engineering.py` asks all of them. The bounds lie five to ten points below what
+was measured: they are for changes that break a part of the ranking, not for its last digit.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def test_with_the_model(source: Source, tmp_path: Path, monkeypatch: pytest.Monk
         pytest.skip("the model is not installed: gitmem model install")
     monkeypatch.setenv("GITMEM_CACHE_DIR", str(MODELS))
     answers = asked(source, tmp_path)
-    assert recall(answers, BY_WORDS) >= 0.76, retrieval.table(answers)
-    assert recall(answers, ("paraphrase",)) >= 0.15, retrieval.table(answers)
+    assert recall(answers, BY_WORDS) >= 0.80, retrieval.table(answers)
+    assert recall(answers, ("paraphrase",)) >= 0.35, retrieval.table(answers)
 
 
 def test_every_question_points_to_the_text_it_was_written_for(source: Source) -> None:
