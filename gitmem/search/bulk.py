@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gitmem.search.minilm import Array
+from gitmem.search.minilm import Floats
 
 SKELETON = Path(__file__).parent / "data" / "minilm.onnx"
 BATCH = 32
@@ -39,14 +39,14 @@ class Bulk:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(longest)
 
-    def states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
+    def states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
         """Yield the ids and the last hidden states of each text, in their order."""
         encoded = [one.ids for one in self._tokenizer.encode_batch(texts)]
         order = sorted(range(len(texts)), key=lambda number: len(encoded[number]))
-        states: list[Array | None] = [None] * len(texts)
+        states: list[Floats | None] = [None] * len(texts)
         for start in range(0, len(order), BATCH):
             some = order[start : start + BATCH]
-            ids, mask = padded([encoded[number] for number in some])
+            ids, mask = _padded([encoded[number] for number in some])
             (found,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
             for row, number in enumerate(some):
                 states[number] = found[row, : len(encoded[number])]
@@ -55,7 +55,7 @@ class Bulk:
             yield ids_of, state
 
 
-def padded(ids: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+def _padded(ids: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Return ids as an array (texts, tokens), and a mask with 1 where there is a token."""
     rows = np.zeros((len(ids), max(map(len, ids))), np.int64)
     mask = np.zeros_like(rows)

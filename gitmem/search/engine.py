@@ -80,7 +80,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and what was searched: ``lexical``, ``semantic``, ``vectors``, ``files``."""
+    """Hits, best first, and what was searched.
+
+    That is ``lexical`` (or ``scan``, where there is no index), ``semantic`` (token vectors),
+    ``vectors`` (Chroma) and ``files``.
+    """
 
     hits: Sequence[Hit]
     searched: Sequence[str]

@@ -42,9 +42,8 @@ class MiniLM:
             self._norm = _pair(tensors, "embeddings.LayerNorm")
             self._layers = [_Layer(tensors, f"encoder.layer.{n}") for n in range(_LAYERS)]
         except (KeyError, ValueError) as error:
-            raise IndexUnusable(
-                f"'{weights}' holds the weights of another model: {error}"
-            ) from error
+            message = f"'{weights}' holds the weights of another model: {error}"
+            raise IndexUnusable(message) from error
 
     def states(self, ids: Sequence[int]) -> Floats:
         """Return what the last layer makes of a text's tokens, a row each."""
