@@ -38,7 +38,7 @@ RECENT, HALF_LIFE = 0.02, 30.0
 HERE = 0.01
 """Weight of a memory of the very branch that one is on."""
 
-STALE, SUPERSEDED = -0.03, -0.08
+STALE, SUPERSEDED = -0.03, -0.15
 SOURCE = {"memories": 0.02, "sessions": 0.0, "files": -0.02}
 """What was written to be remembered comes first, of what fits alike."""
 
@@ -119,10 +119,14 @@ def _priors(evidence: Evidence) -> list[Part]:
 
 def names(question: str, author: str) -> bool:
     """Whether a question names an author: by any of the names, or by the name in the address."""
-    asked = frozenset(_WORD.findall(question.casefold()))
+    text = question.casefold()
+    asked = frozenset(_WORD.findall(text))
     name, _, address = author.casefold().partition("<")
     known = _WORD.findall(f"{name} {address.partition('@')[0]}")
-    return any(word in asked for word in known if len(word) > 1)
+    # Where words are not told apart by spaces, a name stands within what is taken for one.
+    return any(
+        word in asked or (not word.isascii() and word in text) for word in known if len(word) > 1
+    )
 
 
 _WORD = re.compile(r"\w+")

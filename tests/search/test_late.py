@@ -68,8 +68,10 @@ def test_rare_words_count_for_more(store: TokenStore) -> None:
 
 
 def test_a_question_without_a_known_token(store: TokenStore) -> None:
-    nothing = HashEmbedder().query("x")._replace(
-        ids=np.zeros(0, np.uint16), tokens=np.zeros((0, 128), np.float32)
+    nothing = (
+        HashEmbedder()
+        .query("x")
+        ._replace(ids=np.zeros(0, np.uint16), tokens=np.zeros((0, 128), np.float32))
     )
     assert store.closeness(nothing, ["a"])["a"] == (0.0, 0.0, 0.0)
     assert store.closeness(HashEmbedder().query("x"), ["never"]) == {}
