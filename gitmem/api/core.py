@@ -82,6 +82,8 @@ class Core:
 
     def close(self) -> None:
         """Stop git and close the catalog."""
+        if "_engine" in vars(self):
+            self._engine.indexes.close()
         self._catalog.close()
         self._sight.close()
         self._journals.close()

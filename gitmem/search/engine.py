@@ -6,14 +6,14 @@ What cannot be used is gone round, and said: the answer is the best that remains
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from gitmem.model import SOURCES, Hit, Memory, Passage, Said
+from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said
 from gitmem.search import rank
-from gitmem.search.base import Candidate, Closeness, Index, IndexUnusable
+from gitmem.search.base import Candidate, Closeness, Index, IndexMoved, IndexUnusable
 from gitmem.search.catalog import Catalog
 from gitmem.search.condition import Condition
 from gitmem.search.dates import Span, named_dates, nearness
@@ -27,6 +27,7 @@ from gitmem.text.query import Query, parse
 if TYPE_CHECKING:
     from gitmem.search.embedding import QueryVectors
     from gitmem.search.files import Files
+    from gitmem.search.vectors import Vectors
 
 CANDIDATES = 300
 """Documents that the lexical index puts forward to be ranked."""
@@ -155,25 +156,19 @@ class Engine:
         candidates = index.search(query, many, near)
         found = self._allowed(question, [candidate.id for candidate in candidates])
         close = self._closeness(meaning, [*found])
+        replaced = _replaced(found.values())
         spans = named_dates(question.text, question.today)
-        replaced = {
-            link.target
-            for one in found.values() if isinstance(one, Memory)
-            for link in one.links if link.rel == "supersedes"
-        }  # fmt: skip
         return {
             one.id: (
                 found[one.id],
-                replace(
-                    _evidence(found[one.id], one, question, spans),
-                    closeness=close.get(one.id),
-                    semantic=bool(close),
-                    superseded=one.id in replaced,
+                _evidence(
+                    question, found[one.id], one, spans,
+                    close.get(one.id), bool(close), one.id in replaced,
                 ),
             )
             for one in candidates
             if one.id in found
-        }
+        }  # fmt: skip
 
     def _ready(self, haste: bool) -> tuple[Index, str]:
         """Return an index that has everything, or in haste nearly everything, and its name."""
@@ -210,13 +205,21 @@ class Engine:
         if meaning is None or question.haste or self.indexes.vectors is None:
             return []
         try:
-            self.indexes.catch_up(self.indexes.vectors)
-            near = self.indexes.vectors.nearest(meaning.pooled, NEAREST)
+            near = self._nearest(self.indexes.vectors, meaning)
         except IndexUnusable as error:
             self.warnings.append(f"{error.message}: searched without it")
             return []
         searched.append("vectors")
         return [candidate.id for candidate in near]
+
+    def _nearest(self, vectors: Vectors, meaning: QueryVectors) -> list[Candidate]:
+        self.indexes.catch_up(vectors)
+        try:
+            return vectors.nearest(meaning.pooled, NEAREST)
+        except IndexMoved as error:  # it was damaged, and is gone
+            self.warnings.append(f"{error.message}; they are made again")
+            self.indexes.catch_up(vectors)
+            return vectors.nearest(meaning.pooled, NEAREST)
 
     def _closeness(
         self, meaning: QueryVectors | None, ids: Sequence[str]
@@ -290,24 +293,37 @@ class Engine:
 
 
 def _evidence(
-    found: Found, candidate: Candidate, question: Question, spans: Sequence[Span]
+    question: Question,
+    found: Found,
+    candidate: Candidate,
+    spans: Sequence[Span],
+    closeness: Closeness | None,
+    semantic: bool,
+    superseded: bool,
 ) -> Evidence:
-    if isinstance(found, Memory):
-        author, at = found.author, found.created
-    else:
-        assert isinstance(found, Said)
-        author, at = found.speaker, found.at
-    evidence = Evidence(
+    memory = found if isinstance(found, Memory) else None
+    said = found if isinstance(found, Said) else None
+    author = memory.author if memory else said.speaker if said else ""
+    at = memory.created if memory else said.at if said else ""
+    here = question.branch is not None and memory is not None and memory.branch == question.branch
+    return Evidence(
         candidate.words,
+        closeness,
+        semantic,
         named=rank.names(question.text, author),
         near=nearness(spans, at) if spans else 0.0,
         age=rank.days_between(at, question.today),
-        source="memories" if isinstance(found, Memory) else "sessions",
+        source="memories" if memory else "sessions",
+        importance=memory.importance if memory else Importance.NORMAL,
+        here=here,
+        superseded=superseded,
     )
-    if isinstance(found, Memory):
-        here = question.branch is not None and found.branch == question.branch
-        return replace(evidence, importance=found.importance, here=here)
-    return evidence
+
+
+def _replaced(found: Iterable[Found]) -> set[str]:
+    """Return the memories that another one of what was found supersedes."""
+    links = (link for one in found if isinstance(one, Memory) for link in one.links)
+    return {link.target for link in links if link.rel == "supersedes"}
 
 
 def _passes(question: Question, said: Said) -> bool:

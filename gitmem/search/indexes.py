@@ -152,6 +152,15 @@ class Indexes:
         index.apply(self._changes({}), {}, {})
         return index
 
+    def close(self) -> None:
+        """Close every file."""
+        for name in ("lexical", "tokens", "vectors"):
+            index = vars(self).get(name)
+            if index is not None:
+                index.close()
+        if self._rounds is not None:
+            self._rounds.close()
+
     def clear(self) -> None:
         """Drop what is indexed; the next question makes it anew."""
         every: Sequence[Derived | None] = (self.lexical, self.tokens, self.vectors)

@@ -42,6 +42,14 @@ _SCHEMA = (
 )
 _VERSION = 1
 
+_BESIDE = [
+    "(SELECT digest FROM documents WHERE this.grp != '' AND grp != '' AND grp = this.grp"
+    f" AND position {than} this.position ORDER BY position {order} LIMIT 1 OFFSET {further})"
+    for than, order in (("<", "DESC"), (">", "ASC"))
+    for further in (0, 1)
+]
+"""Of a document in its group: the one before it, the one before that, and the same behind it."""
+
 Progress = Callable[[int, int], None]
 """Called with how many texts are embedded, and of how many."""
 
@@ -114,7 +122,7 @@ class TokenStore:
         number: dict[bytes | None, int] = {digest: at for at, digest in enumerate(digests)}
         places = np.array([[number.get(d, -1) for d in found] for found in around.values()])
         padded = np.append(similar, np.zeros((len(similar), 1), similar.dtype), axis=1)
-        this, before, after, second, later = (padded[:, column] for column in places.T)
+        this, before, second, after, later = (padded[:, column] for column in places.T)
         near = NEAR * np.maximum(before, after)
         far = FAR * np.maximum(second, later)
         means = (
@@ -219,24 +227,9 @@ class TokenStore:
     # -- reading ------------------------------------------------------------------------------
 
     def _around(self, ids: Sequence[str]) -> dict[str, tuple[bytes | None, ...]]:
-        """Return the digests of documents, each with those before, after, and further away."""
-        rows = self._select("SELECT id, digest, grp, position FROM documents WHERE id IN", ids)
-        found: dict[str, tuple[bytes | None, ...]] = {}
-        for id, digest, group, position in rows:
-            before, second = self._beside(group, position, "<", "DESC")
-            after, later = self._beside(group, position, ">", "ASC")
-            found[id] = (digest, before, after, second, later)
-        return found
-
-    def _beside(self, group: str, at: int, than: str, order: str) -> list[bytes | None]:
-        if not group:
-            return [None, None]
-        sql = (
-            f"SELECT digest FROM documents WHERE grp=? AND grp != '' AND position {than} ?"
-            f" ORDER BY position {order} LIMIT 2"
-        )
-        found: list[bytes | None] = [row[0] for row in self._db.rows(sql, (group, at))]
-        return (found + [None, None])[:2]
+        """Return the digests of documents, each with the two before and the two after it."""
+        sql = f"SELECT id, digest, {', '.join(_BESIDE)} FROM documents AS this WHERE id IN"
+        return {id: digests for id, *digests in self._select(sql, ids)}  # type: ignore[misc]
 
     def _similar(self, query: QueryVectors, digests: Sequence[bytes]) -> np.ndarray:
         """Return the cosine of the closest token of each text, for each token of the query."""

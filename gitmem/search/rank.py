@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 from gitmem.model import Importance, Part
 from gitmem.search.base import Closeness, Words
@@ -117,6 +118,7 @@ def _priors(evidence: Evidence) -> list[Part]:
     ]
 
 
+@lru_cache(maxsize=1024)
 def names(question: str, author: str) -> bool:
     """Whether a question names an author: by any of the names, or by the name in the address."""
     text = question.casefold()

@@ -64,6 +64,7 @@ class Vectors:
         self._url = url
         self._patience = patience
         self._made = f"{_FORMAT}:{embedder.name}"
+        self._open: tuple[Any, Any, Any] | None = None  # client, collection, and its stamp
 
     @property
     def local(self) -> bool:
@@ -72,16 +73,17 @@ class Vectors:
 
     def seen(self) -> Seen:
         """Return what the store has caught up to; empty where it is missing, old or damaged."""
-        if not self._url and not self._folder.exists():
-            return {}
+        if not self._url:
+            return self._noted()
         with self._opened() as collection:
-            return self._seen_by(collection)
+            return self._read_seen((collection.metadata or {}).get("about"))
 
     def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:
         """Take in `changes` and record `seen`: see `Index.apply`."""
         with self._opened(anew=not since) as collection:
-            stands = self._seen_by(collection)
-            if stands == seen:
+            about = (collection.metadata or {}).get("about") if self._url else None
+            stands = self._read_seen(about) if self._url else self._noted()
+            if stands == seen and since:
                 return
             if since and stands != since:
                 raise IndexMoved(f"the vectors in '{self._where}' are not where changes start from")
@@ -89,11 +91,11 @@ class Vectors:
             rest = iter(latest.values())
             while some := list(islice(rest, BATCH)):
                 self._write(collection, some)
-            collection.modify(metadata={"made": self._made, "seen": json.dumps(dict(seen))})
+            self._note(collection, seen)
 
     def nearest(self, vector: np.ndarray, limit: int) -> list[Candidate]:
         """Return the `limit` documents whose vectors are nearest, with their cosines."""
-        if limit < 1 or not self._url and not self._folder.exists():
+        if limit < 1 or not (self._url or self._noted()):
             return []
         with self._opened() as collection:
             found = collection.query(
@@ -105,8 +107,14 @@ class Vectors:
     def clear(self) -> None:
         """Forget everything, `seen` included."""
         if self._url or self._folder.exists():
-            with self._opened(anew=True):
-                pass
+            with self._opened(anew=True) as collection:
+                self._note(collection, {})
+
+    def close(self) -> None:
+        """Let go of the store; the next question opens it again."""
+        if self._open is not None:
+            client, self._open = self._open[0], None
+            client.close()
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -114,13 +122,44 @@ class Vectors:
     def _where(self) -> str:
         return self._url or str(self._folder)
 
-    def _seen_by(self, collection: Any) -> Seen:
-        about = collection.metadata or {}
+    @property
+    def _notes(self) -> Path:
+        """The file that says what the store holds: asking it needs no Chroma, 0.6 s to import."""
+        return self._folder / "seen.json"
+
+    def _noted(self) -> Seen:
         try:
-            seen: Mapping[str, str] = json.loads(about.get("seen") or "{}")
-        except ValueError:
+            return self._read_seen(self._notes.read_text())
+        except (OSError, UnicodeDecodeError):
             return {}
-        return dict(seen) if about.get("made") == self._made else {}
+
+    def _read_seen(self, about: str | None) -> Seen:
+        try:
+            found = json.loads(about or "{}")
+            return dict(found["seen"]) if found["made"] == self._made else {}
+        except (ValueError, TypeError, KeyError):
+            return {}
+
+    def _note(self, collection: Any, seen: Seen) -> None:
+        """Record `seen`: after what it speaks of."""
+        count = collection.count()
+        about = json.dumps({"made": self._made, "seen": dict(seen), "count": count})
+        if self._url:
+            collection.modify(metadata={"made": self._made, "about": about})
+            return
+        draft = self._notes.with_suffix(".new")
+        draft.write_text(about)
+        os.replace(draft, self._notes)
+        if self._open is not None:
+            self._open = (*self._open[:2], self._stamp())
+
+    def _stamp(self) -> Any:
+        """Return what changes whenever another process has written."""
+        try:
+            found = self._notes.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def _write(self, collection: Any, changes: Sequence[Change]) -> None:
         documents = [
@@ -142,15 +181,29 @@ class Vectors:
     def _opened(self, anew: bool = False) -> Iterator[Any]:
         """Yield the collection, emptied if `anew` or of another make.
 
+        It stays open for the next question, until another process has written: opening takes 50 ms.
+
         Raises:
             IndexUnusable: there is no reaching or no reading it; what was damaged is gone.
         """
         with self._failing_clearly(), self._held():
-            client = self._client()
-            try:
-                yield self._collection(client, anew)
-            finally:
-                client.close()
+            stamp = self._stamp()
+            if self._open is not None and (anew or stamp != self._open[2]):
+                self.close()
+            if self._open is None:
+                client = self._client()
+                self._open = (client, self._collection(client, anew), stamp)
+                if not anew:
+                    self._check(self._open[1])
+            yield self._open[1]
+
+    def _check(self, collection: Any) -> None:
+        """Compare with what was noted: a store that lost its file is empty to Chroma, not damaged."""
+        if self._url or not self._noted():
+            return
+        noted, found = json.loads(self._notes.read_text()).get("count"), collection.count()
+        if noted != found:
+            raise ValueError(f"{found} vectors, not {noted}")
 
     def _collection(self, client: Any, anew: bool) -> Any:
         name = self._name()
@@ -222,6 +275,7 @@ class Vectors:
             raise IndexUnusable(f"the vectors in '{self._where}' cannot be used: {why}") from error
         except Exception as error:  # Chroma, SQLite and HNSW raise what they like; vectors are
             # derived, so a store that cannot be read is deleted and made again.
+            self._open = None
             if self._url:
                 hint = "is it running? 'git config --unset gitmem.chroma.url' goes on without it"
                 message = f"the Chroma server at '{self._url}' does not answer"

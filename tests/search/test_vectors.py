@@ -119,11 +119,13 @@ def test_clear(vectors: Vectors) -> None:
 
 @pytest.mark.parametrize("size", [0, 100, 5000])
 def test_a_damaged_store_is_made_again(vectors: Vectors, folder: Path, size: int) -> None:
+    vectors.close()
     for path in folder.rglob("*"):
         if path.is_file():
             path.write_bytes(os.urandom(size))
-    with suppress(IndexUnusable):  # an empty file is a new store to SQLite
-        assert vectors.seen() == {} and nearest(vectors, "deploy") == []
+    assert vectors.seen() == {} and nearest(vectors, "deploy") == []
+    with suppress(IndexMoved):  # an empty file is a new store to SQLite
+        vectors.apply(DOCUMENTS, {"catalog": "1"}, {})
     vectors.apply(DOCUMENTS, {"catalog": "1"}, {})
     assert nearest(vectors, "deploy on friday", 1) == ["a"]
 
@@ -131,11 +133,22 @@ def test_a_damaged_store_is_made_again(vectors: Vectors, folder: Path, size: int
 def test_a_folder_that_others_control_is_refused(vectors: Vectors, folder: Path) -> None:
     folder.chmod(0o777)
     with pytest.raises(IndexUnusable, match="can be written by others"):
-        vectors.seen()
+        nearest(vectors, "deploy")
+    shutil.copytree(folder, folder.with_name("elsewhere"))
     shutil.rmtree(folder)
-    folder.symlink_to(folder.parent)
+    folder.symlink_to(folder.with_name("elsewhere"))
     with pytest.raises(IndexUnusable, match="can be written by others"):
-        vectors.seen()
+        nearest(vectors, "deploy")
+
+
+def test_a_store_whose_file_is_lost_is_made_again(vectors: Vectors, folder: Path) -> None:
+    vectors.close()
+    for path in folder.iterdir():
+        if path.name != "seen.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with pytest.raises(IndexMoved, match="0 vectors, not 2"):
+        nearest(vectors, "deploy")
+    assert vectors.seen() == {}
 
 
 WRITER = """
