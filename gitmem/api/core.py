@@ -187,4 +187,8 @@ class Core:
 
     def _files(self) -> Files | None:
         """Return the files of the workspace; None where there is no work tree."""
-        return None
+        if self._git.layout.workdir is None:
+            return None
+        from gitmem.search.files import Files
+
+        return Files(self._git.layout, self._derived / "files.sqlite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.api.conversations import Conversations
@@ -12,6 +13,7 @@ from gitmem.model import SOURCES, Hit
 from gitmem.verbs import content
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
+    from gitmem.search.condition import Condition
     from gitmem.search.engine import Question, SearchResult
 
 
@@ -74,7 +76,6 @@ class Searching(Conversations):
         where: str | None = None,
     ) -> Question:
         from gitmem.search.engine import Question
-        from gitmem.search.where import parse
 
         if unknown := [name for name in within if name not in SOURCES]:
             raise UsageError(
@@ -87,7 +88,13 @@ class Searching(Conversations):
             now.date(),
             limit,
             tuple(within),
-            replace(self._alive_filter(), kind=content.kind(kind), tags=content.tags(tags)),
-            parse(where, now) if where is not None else None,
+            replace(self._alive_filter(), kind=content.kind(kind), tags=tuple(content.tags(tags))),
+            _condition(where, now) if where is not None else None,
             f"{about.agent}/{about.id}" if about else None,
         )
+
+
+def _condition(where: str, now: datetime) -> Condition:
+    from gitmem.search.where import parse
+
+    return parse(where, now)

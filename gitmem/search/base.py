@@ -197,7 +197,7 @@ class PlainIndex:
         for change in changes:
             if isinstance(change, Document):
                 self._documents[change.id] = change
-                self._places[change.id] = {name: _places(change.field(name)) for name in FIELDS}
+                self._places[change.id] = {name: places(change.field(name)) for name in FIELDS}
             else:
                 self._documents.pop(change.id, None)
                 self._places.pop(change.id, None)
@@ -206,7 +206,7 @@ class PlainIndex:
     def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
         """Return the documents that match, those with more and rarer words first."""
         parsed = parse(query) if isinstance(query, str) else query
-        found = [id for id, fields in self._places.items() if parsed and _matches(parsed, fields)]
+        found = [id for id, fields in self._places.items() if parsed and matches(parsed, fields)]
         found.sort()
         found.sort(key=lambda id: self._documents[id].at, reverse=True)
         ranked = sorted((self._candidate(parsed, id) for id in found), key=lambda hit: -hit.score)
@@ -231,14 +231,16 @@ Places = Mapping[str, frozenset[int]]
 """Term to the positions at which it stands."""
 
 
-def _places(text: str) -> Places:
+def places(text: str) -> Places:
+    """Return where the terms of a text stand."""
     found: dict[str, set[int]] = {}
     for term in terms(text):
         found.setdefault(term.text, set()).add(term.position)
     return {term: frozenset(positions) for term, positions in found.items()}
 
 
-def _matches(query: Query, fields: Mapping[str, Places]) -> bool:
+def matches(query: Query, fields: Mapping[str, Places]) -> bool:
+    """Whether a document matches, of whose `FIELDS` the places of terms are given."""
     wanted = [*(Clause((word,)) for word in query.words), *query.prefixes]
     return (
         all(_holds(clause, fields) for clause in query.required)

@@ -22,6 +22,10 @@ _NUMBER["sept"] = 9
 _AGO = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
+_SIGNS = frozenset([*_NUMBER, "today", "yesterday", "this", "last", "ago"])
+"""Words of which one stands in a text that names a date without a digit."""
+
+
 class Span(NamedTuple):
     """The days from `first` to `last`; where `yearly`, of any year."""
 
@@ -32,6 +36,10 @@ class Span(NamedTuple):
 
 def named_dates(text: str, today: date | None = None) -> tuple[Span, ...]:
     """Return the days, months and years that `text` names; "yesterday" needs `today`."""
+    if _SIGNS.isdisjoint(re.findall(r"\w+", text.lower())) and not any(
+        char.isdigit() or char in "今昨上去" for char in text
+    ):
+        return ()  # most questions: ten expressions are not compiled for them
     found = [*_absolute(text), *(_relative(text, today) if today else ())]
     return tuple(dict.fromkeys(found))
 

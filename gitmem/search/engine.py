@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said
+from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
 from gitmem.search.base import Candidate, Closeness, Index, IndexMoved, IndexUnusable
 from gitmem.search.catalog import Catalog
-from gitmem.search.condition import Condition
 from gitmem.search.dates import Span, named_dates, nearness
-from gitmem.search.fields import said_facts
 from gitmem.search.indexes import Indexes
 from gitmem.search.rank import Evidence
 from gitmem.search.rounds import PREFIX
@@ -25,6 +24,7 @@ from gitmem.search.rows import Filter
 from gitmem.text.query import Query, parse
 
 if TYPE_CHECKING:
+    from gitmem.search.condition import Condition
     from gitmem.search.embedding import QueryVectors
     from gitmem.search.files import Files
     from gitmem.search.vectors import Vectors
@@ -104,9 +104,14 @@ class Engine:
         """`marked` says which memories are stale."""
         self.indexes = indexes
         self._catalog = catalog
-        self._files = files
+        self._find_files = files
         self._marked = marked
         self.warnings: list[str] = []
+
+    @cached_property
+    def files(self) -> Files | None:
+        """The files of the workspace; None where there is no work tree."""
+        return self._find_files()
 
     def over(self, catalog: Catalog) -> Engine:
         """Return an engine over another catalog, whose memories it searches without an index."""
@@ -254,10 +259,10 @@ class Engine:
     def _in_files(
         self, question: Question, query: Query, searched: list[str]
     ) -> dict[str, tuple[Found, Evidence]]:
-        files = self._files()
-        if files is None or question.filtered:
-            return {}
         try:
+            files = self.files
+            if files is None or question.filtered:
+                return {}
             if not question.haste:
                 files.catch_up()
             found = files.search(query, max(question.limit, _ROOM))
@@ -287,7 +292,7 @@ class Engine:
             for id, _ in first
         }
         return [
-            _hit(question.text, marked.get(id, found[id][0]), score, again[id])
+            _hit(question, marked.get(id, found[id][0]), score, again[id])
             for id, score in rank.strongest(again, question.limit)
         ]
 
@@ -334,11 +339,19 @@ def _passes(question: Question, said: Said) -> bool:
         return False
     if not set(filter.tags) <= set(said.tags):
         return False
-    return question.where is None or question.where.test(said_facts(said))
+    if question.where is None:
+        return True
+    from gitmem.search.fields import said_facts
+
+    return question.where.test(said_facts(said))
 
 
-def _hit(text: str, found: Found, score: float, evidence: Evidence) -> Hit:
-    from gitmem.text.query import snippet_of
-
+def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> Hit:
     said = found.body if isinstance(found, Memory) else found.text
-    return Hit(found, score, snippet_of(text, said, SNIPPET), tuple(rank.parts(evidence)))
+    if question.haste:
+        snippet = first_line(said)
+    else:
+        from gitmem.text.query import snippet_of
+
+        snippet = snippet_of(question.text, said, SNIPPET)
+    return Hit(found, score, snippet, tuple(rank.parts(evidence)))

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 from gitmem.search.base import Change, Closeness, Document, IndexMoved, Seen
 from gitmem.search.database import Database
 
+SCALE = 127
+"""What a vector of length 1 was multiplied with to be kept in bytes."""
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -240,9 +243,8 @@ class TokenStore:
         lengths = [len(blobs[digest]) // width for digest in digests]
         joined = b"".join(blobs[digest] for digest in digests)
         tokens = np.frombuffer(joined, np.int8).reshape(-1, width).astype(np.float32)
-        tokens /= 127.0
         starts = np.cumsum([0, *lengths[:-1]])
-        closest: np.ndarray = np.maximum.reduceat(tokens @ query.tokens.T, starts, axis=0)
+        closest: np.ndarray = np.maximum.reduceat(tokens @ (query.tokens.T / SCALE), starts, axis=0)
         return closest.T
 
     def _weights(self, ids: np.ndarray) -> np.ndarray:

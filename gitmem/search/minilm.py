@@ -104,18 +104,21 @@ def _pair(tensors: Mapping[str, Floats], name: str) -> tuple[Floats, Floats]:
 
 
 def _linear(states: Floats, weight: Floats, bias: Floats) -> Floats:
-    return states @ weight.T + bias
+    product: Floats = states @ weight.T
+    return product + bias
 
 
 def _normal(states: Floats, weight: Floats, bias: Floats) -> Floats:
     apart = states - states.mean(-1, keepdims=True)
     spread = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
-    return apart / spread * weight + bias
+    scaled: Floats = apart / spread * weight
+    return scaled + bias
 
 
 def _softmax(scores: Floats) -> Floats:
     powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+    shares: Floats = powers / powers.sum(-1, keepdims=True)
+    return shares
 
 
 def _gelu(states: Floats) -> Floats:
@@ -129,4 +132,5 @@ def _erf(x: Floats) -> Floats:
     series = np.zeros_like(t)
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series = (series + np.float32(factor)) * t
-    return np.copysign(1 - series * np.exp(-size * size), x)
+    found: Floats = np.copysign(1 - series * np.exp(-size * size), x)
+    return found

@@ -14,7 +14,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from itertools import islice
@@ -198,7 +198,7 @@ class Vectors:
             yield self._open[1]
 
     def _check(self, collection: Any) -> None:
-        """Compare with what was noted: a store that lost its file is empty to Chroma, not damaged."""
+        """Compare with what was noted: a store that lost its file is no damage to Chroma."""
         if self._url or not self._noted():
             return
         noted, found = json.loads(self._notes.read_text()).get("count"), collection.count()
