@@ -1,23 +1,196 @@
-"""What text means, in vectors: one a token and one a text. The model behind it can be exchanged.
+"""What text means, in vectors: one a token and one a text. The model behind them can be exchanged.
 
-Of a document a token takes 130 bytes: what stop words and punctuation mean is left out, the rest
-is turned onto its 128 main axes, and kept to 1/127.
+A token of a document takes 130 bytes: what stop words and punctuation mean is left out, the rest
+is turned onto its 128 main axes and kept to 1/127.
 """
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gitmem.search.base import IndexUnusable
+from gitmem.search.pins import MINILM, MODEL
+from gitmem.search.wordpiece import WordPiece, is_punctuation
+from gitmem.text.query import STOP_WORDS
 
 if TYPE_CHECKING:
-    pass
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gitmem.search.bulk import Bulk
+    from gitmem.search.minilm import MiniLM
+
+    Floats = NDArray[np.float32]
 
 DATA = Path(__file__).parent / "data"
-SCALE = 127
-"""What a token's vector of length 1 is multiplied with before it is rounded to bytes."""
+BUFFER = 512
+"""Documents embedded before the first of them is yielded: that many can be sorted by length."""
 
-_FORMAT = 1  # to be raised with every change of what comes out
-_CUT_OFF = frozenset(
-    "aren couldn d didn doesn don hadn hasn haven isn ll m re s shouldn t ve wasn weren wouldn".split()
-)
-"""What is left of stop words when they are cut at their apostrophe."""
+SCALE = 127
+"""What a token's vector, of length 1, is multiplied with before it is rounded to bytes."""
+
+_FORMAT = 1  # raised with every change of what comes out
+_CUT_OFF = """
+    aren couldn d didn doesn don hadn hasn haven isn ll m re s shouldn t ve wasn weren wouldn
+"""
+"""What is left of stop words that were cut at their apostrophe."""
+
+_FILLERS = frozenset(_CUT_OFF.split()) | {word for word in STOP_WORDS if word.isascii()}
+
+
+class Embedded(NamedTuple):
+    """A document's vectors.
+
+    Attributes:
+        ids: the token of each row of `tokens`, as uint16; at least one.
+        tokens: (tokens, 128) int8, each row of length `SCALE`.
+        pooled: (384,) float32, of length 1.
+    """
+
+    ids: NDArray[np.uint16]
+    tokens: NDArray[np.int8]
+    pooled: Floats
+
+
+class QueryVectors(NamedTuple):
+    """A question's vectors.
+
+    Attributes:
+        ids: the token of each row of `tokens`, as uint16; at least one.
+        tokens: (tokens, 128) float32, each row of length 1.
+        pooled: (384,) float32, of length 1.
+    """
+
+    ids: NDArray[np.uint16]
+    tokens: Floats
+    pooled: Floats
+
+
+class Embedder(Protocol):
+    """A model that embeds text.
+
+    Errors: `IndexUnusable` where it cannot be loaded; nothing else.
+    """
+
+    @property
+    def name(self) -> str:
+        """What changes whenever its vectors do; those of another name cannot be compared."""
+        ...
+
+    def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
+        """Yield the vectors of each text, in order."""
+        ...
+
+    def query(self, text: str) -> QueryVectors:
+        """Return the vectors of a question."""
+        ...
+
+
+def load(weights: Path) -> Embedder:
+    """Take up the model in a folder; what of it is needed is read when it is.
+
+    Raises:
+        IndexUnusable: the model is not there, or has another size than it should have.
+    """
+    for name in ("vocab.txt", "model.safetensors"):
+        try:
+            size = (weights / name).stat().st_size
+        except OSError as error:
+            raise _unusable(f"'{weights / name}' cannot be read: {error.strerror}") from error
+        if size != MINILM[name].size:
+            raise _unusable(f"'{weights / name}' has {size} bytes, not {MINILM[name].size}")
+    return _MiniLM(weights)
+
+
+class _MiniLM:
+    """all-MiniLM-L6-v2; of a text longer than 256 tokens the beginning counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def name(self) -> str:
+        axes = zlib.crc32((DATA / "projection.npy").read_bytes())
+        return f"{MODEL}:{_FORMAT}:{axes:08x}"
+
+    def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
+        for start in range(0, len(texts), BUFFER):
+            encoded = [self._words.encode(text) for text in texts[start : start + BUFFER]]
+            done = {
+                number: self._embedded(encoded[number], states)
+                for number, states in self._bulk.states(encoded)
+            }
+            yield from (done[number] for number in range(len(encoded)))
+
+    def query(self, text: str) -> QueryVectors:
+        import numpy as np
+
+        ids = self._words.encode(text)
+        states = self._one.states(ids)
+        kept = slice(1, -1) if len(ids) > 2 else slice(0, 1)
+        tokens = _unit(states[kept] @ self._axes)
+        return QueryVectors(np.array(ids[kept], np.uint16), tokens, _unit(states.mean(0)))
+
+    def _embedded(self, ids: Sequence[int], states: Floats) -> Embedded:
+        import numpy as np
+
+        row = np.array(ids, np.uint16)
+        inner = slice(1, -1)
+        kept = np.flatnonzero(self._telling[row])
+        if not len(kept):
+            kept = np.arange(1, max(len(ids) - 1, 2))
+        tokens = _unit(states[kept] @ self._axes)
+        small = np.rint(tokens * SCALE).astype(np.int8)
+        return Embedded(row[kept], small, _unit(states.mean(0)))
+
+    @cached_property
+    def _words(self) -> WordPiece:
+        return WordPiece(self._folder / "vocab.txt")
+
+    @cached_property
+    def _one(self) -> MiniLM:
+        from gitmem.search.minilm import MiniLM
+
+        return MiniLM(self._folder / "model.safetensors")
+
+    @cached_property
+    def _bulk(self) -> Bulk:
+        from gitmem.search.bulk import Bulk
+
+        return Bulk(self._folder)
+
+    @cached_property
+    def _axes(self) -> Floats:
+        import numpy as np
+
+        axes: Floats = np.load(DATA / "projection.npy").T.astype(np.float32)
+        return axes
+
+    @cached_property
+    def _telling(self) -> NDArray[np.bool_]:
+        """Whether each token is kept of a document."""
+        import numpy as np
+
+        return np.array([_is_telling(piece) for piece in self._words.pieces])
+
+
+def _is_telling(piece: str) -> bool:
+    return (
+        piece not in _FILLERS
+        and piece not in ("[CLS]", "[SEP]")
+        and not all(map(is_punctuation, piece))
+    )
+
+
+def _unit(vectors: Floats) -> Floats:
+    import numpy as np
+
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+
+
+def _unusable(message: str) -> IndexUnusable:
+    return IndexUnusable(message, "put the model in place anew: gitmem model install")
