@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gitmem.search.base import IndexUnusable
-
-Floats = NDArray[np.float32]
+from gitmem.search.minilm import Floats, mapped
 
 GRAPH = Path(__file__).parent / "data" / "minilm.onnx"
 BATCH = 32
@@ -38,6 +36,7 @@ class Bulk:
     def __init__(self, folder: Path) -> None:
         import onnxruntime
 
+        mapped(folder / "model.safetensors")  # onnxruntime takes any bytes for weights
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.intra_op_num_threads = _cores()

@@ -1,7 +1,7 @@
 """What text means, in vectors: one a token and one a text. The model behind them can be exchanged.
 
-A token of a document takes 130 bytes: what stop words and punctuation mean is left out, the rest
-is turned onto its 128 main axes and kept to 1/127.
+Of a document, what stop words and punctuation mean is left out; the other tokens are turned onto
+their 128 main axes and kept to 1/127, which takes 128 bytes each.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Embedded(NamedTuple):
     """A document's vectors.
 
     Attributes:
-        ids: the token of each row of `tokens`, as uint16; at least one.
-        tokens: (tokens, 128) int8, each row of length `SCALE`.
+        ids: the tokens that it has, each once, as uint16: how rare one is, all documents tell.
+        tokens: (tokens, 128) int8, each row of length `SCALE`: of its tokens those that tell
+            something, in their order; at least one.
         pooled: (384,) float32, of length 1.
     """
 
@@ -130,22 +131,20 @@ class _MiniLM:
         import numpy as np
 
         ids = self._words.encode(text)
-        states = self._one.states(ids)
-        kept = slice(1, -1) if len(ids) > 2 else slice(0, 1)
-        tokens = _unit(states[kept] @ self._axes)
-        return QueryVectors(np.array(ids[kept], np.uint16), tokens, _unit(states.mean(0)))
+        states, row = self._one.states(ids), np.array(ids, np.uint16)
+        inner = _inner(row)
+        tokens = _unit(states[inner] @ self._axes)
+        return QueryVectors(row[inner], tokens, _unit(states.mean(0)))
 
     def _embedded(self, ids: Sequence[int], states: Floats) -> Embedded:
         import numpy as np
 
         row = np.array(ids, np.uint16)
-        inner = slice(1, -1)
-        kept = np.flatnonzero(self._telling[row])
-        if not len(kept):
-            kept = np.arange(1, max(len(ids) - 1, 2))
-        tokens = _unit(states[kept] @ self._axes)
+        inner = _inner(row)
+        kept = inner[self._telling[row[inner]]]
+        tokens = _unit(states[kept if len(kept) else inner] @ self._axes)
         small = np.rint(tokens * SCALE).astype(np.int8)
-        return Embedded(row[kept], small, _unit(states.mean(0)))
+        return Embedded(np.unique(row[inner]), small, _unit(states.mean(0)))
 
     @cached_property
     def _words(self) -> WordPiece:
@@ -178,18 +177,23 @@ class _MiniLM:
         return np.array([_is_telling(piece) for piece in self._words.pieces])
 
 
+def _inner(row: NDArray[np.uint16]) -> NDArray[np.intp]:
+    """Return where the tokens are without [CLS] and [SEP]; where there are none, of [CLS]."""
+    import numpy as np
+
+    return np.arange(1, len(row) - 1) if len(row) > 2 else np.arange(1)
+
+
 def _is_telling(piece: str) -> bool:
-    return (
-        piece not in _FILLERS
-        and piece not in ("[CLS]", "[SEP]")
-        and not all(map(is_punctuation, piece))
-    )
+    return piece not in _FILLERS and not all(map(is_punctuation, piece))
 
 
 def _unit(vectors: Floats) -> Floats:
     import numpy as np
 
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9)
+    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
+    unit: Floats = vectors / np.maximum(lengths, np.float32(1e-9))
+    return unit
 
 
 def _unusable(message: str) -> IndexUnusable:

@@ -110,13 +110,14 @@ def _linear(states: Floats, weight: Floats, bias: Floats) -> Floats:
 
 def _normal(states: Floats, weight: Floats, bias: Floats) -> Floats:
     apart = states - states.mean(-1, keepdims=True)
-    spread = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
+    spread: Floats = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
     return apart / spread * weight + bias
 
 
 def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+    powers: Floats = np.exp(scores - scores.max(-1, keepdims=True))
+    powers /= powers.sum(-1, keepdims=True)
+    return powers
 
 
 def _gelu(states: Floats) -> Floats:
@@ -130,4 +131,5 @@ def _erf(x: Floats) -> Floats:
     series = np.zeros_like(t)
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         series = (series + np.float32(factor)) * t
-    return np.copysign(1 - series * np.exp(-size * size), x)
+    found: Floats = np.copysign(1 - series * np.exp(-size * size), x)
+    return found
