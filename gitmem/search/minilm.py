@@ -105,13 +105,15 @@ def _pair(tensors: Mapping[str, Floats], name: str) -> tuple[Floats, Floats]:
 
 
 def _linear(states: Floats, weight: Floats, bias: Floats) -> Floats:
-    return states @ weight.T + bias
+    found: Floats = (weight @ states.T).T  # a fifth quicker than states @ weight.T, here: few rows
+    return found + bias
 
 
 def _normal(states: Floats, weight: Floats, bias: Floats) -> Floats:
     apart = states - states.mean(-1, keepdims=True)
     spread: Floats = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
-    return apart / spread * weight + bias
+    found: Floats = apart / spread * weight + bias
+    return found
 
 
 def _softmax(scores: Floats) -> Floats:
