@@ -23,7 +23,9 @@ ROOM = 4096
 """and tokens, the shorter texts filled up: what the layers between take some 60 MB for."""
 
 _ERRORS_ONLY = 3
-_WEIGHTS = "session.model_external_initializers_file_folder_path"
+_FOLDER = "session.model_external_initializers_file_folder_path"
+_SPINNING = "session.intra_op.allow_spinning"
+"""Whether threads wait in a loop: beside other work that takes a fifth more of the processor."""
 
 
 class Bulk:
@@ -34,14 +36,15 @@ class Bulk:
     """
 
     def __init__(self, folder: Path) -> None:
-        import onnxruntime
-
         mapped(folder / "model.safetensors")  # onnxruntime takes any bytes for weights
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _ERRORS_ONLY
-        options.intra_op_num_threads = _cores()
-        options.add_session_config_entry(_WEIGHTS, str(folder))
         try:
+            import onnxruntime
+
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = _ERRORS_ONLY
+            options.intra_op_num_threads = _cores()
+            options.add_session_config_entry(_FOLDER, str(folder))
+            options.add_session_config_entry(_SPINNING, "0")
             self._session: Any = onnxruntime.InferenceSession(
                 GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
             )
