@@ -48,10 +48,11 @@ class WordPiece:
             self._lines = b"\n" + vocabulary.read_bytes()
         except OSError as error:
             raise IndexUnusable(f"'{vocabulary}' cannot be read: {error.strerror}") from error
-        special = [self._scan(f"[{name}]") for name in ("CLS", "SEP", "UNK")]
-        if None in special:
-            raise IndexUnusable(f"'{vocabulary}' is no vocabulary: it has no [CLS], [SEP], [UNK]")
-        self._first, self._last, self._unknown = filter(None, special)
+        special = {name: self._scan(f"[{name}]") for name in ("CLS", "SEP", "UNK")}
+        numbers = [number for number in special.values() if number is not None]
+        if len(numbers) < len(special):
+            raise IndexUnusable(f"'{vocabulary}' is no vocabulary: it has no {', '.join(special)}")
+        self._first, self._last, self._unknown = numbers
         self._words: dict[str, tuple[int, ...]] = {}
 
     @cached_property

@@ -25,9 +25,9 @@ Encode = Callable[[str], list[int]]
 
 PIECES = """
     [PAD] [UNK] [CLS] [SEP] [MASK] the index indexes cat ##ches commit ##ted commits note ##s git
-    ##mem un ##aff ##able naive cafe strasse ß ##ße 2026 20 ##26 . , - _ / ( ) ' " # ¿ … “ ” 日 本 語
-    ##本 の ру ##сский з ##и й ##й σ ##σ οδος i ##i a ##a b ##b c ##c d ##d e ##e o ##o n ##n t ##t
-    1 ##1 한 ##한
+    ##mem un ##aff ##able naive cafe strasse ß ##ße 2026 20 ##26 . , - _ / ( ) ' " # ¿ … “ ” 日 本
+    語 ##本 の ру ##сский з ##и й ##й σ ##σ οδος i ##i a ##a b ##b c ##c d ##d e ##e o ##o n ##n
+    t ##t 1 ##1 한 ##한
 """.split()
 
 
