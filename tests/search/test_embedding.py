@@ -34,6 +34,7 @@ TEXTS = [
     "src/app/cache.py " * 100,
     "x" * 300,
 ]
+TASKS = Path("/proc/self/task")
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +179,18 @@ def test_a_question_loads_numpy_and_nothing_else() -> None:
         [sys.executable, "-c", code, str(MODEL)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "{'numpy'}"
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="no /proc here that tells of threads")
+def test_the_program_keeps_numpy_to_one_thread() -> None:
+    code = (
+        "import os, sys; from gitmem.__main__ import main\n"
+        "sys.argv[1:] = ['--version']\n"
+        "try: main()\n"
+        "except SystemExit: import numpy; print(len(os.listdir('/proc/self/task')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "1"
 
 
 # -- batches --------------------------------------------------------------------------------------
