@@ -84,9 +84,9 @@ def rrf(rankings: Iterable[Sequence[int]]) -> list[int]:
 
 def embedder(cache: Path) -> Embedder | None:
     """Load the model from a cache folder; None where there is none."""
-    from gitmem.search.weights import Weights
+    from gitmem.search.pins import model_folder
 
-    weights = Weights(cache).path
+    weights = model_folder(cache)
     if not weights.is_dir():
         return None
     from gitmem.search.embedding import load

@@ -1,191 +1,195 @@
-"""Make the data that is shipped beside the model: its graph without weights, and the projection.
+"""Makes the data of gitmem/search: the model's graph without weights, and the axes kept of it.
 
-    python scripts/skeleton.py graph          needs the package `onnx`
-    python scripts/skeleton.py projection     needs the model installed
+    pip install onnx
+    python scripts/skeleton.py FOLDER       the folder that `gitmem model status` names
 
-The graph is all-MiniLM-L6-v2 as its authors publish it; each weight is a reference into
-``model.safetensors``. The projection is made of the main axes of the token vectors of neutral
-text: the descriptions of the packages that are installed beside gitmem, as they happen to be. It
-is therefore not the same to the bit when it is made again, and need not be.
+minilm.onnx says for each tensor where in model.safetensors it lies. projection.npy has the main
+axes of token vectors, fitted on prose that comes with Python and with the packages installed here:
+run elsewhere it comes out a little different, and every vector has to be made anew.
 """
 
 from __future__ import annotations
 
 import json
+import pydoc_data.topics
 import random
 import re
 import sys
+from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
+from onnx import helper as make
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from gitmem.search import embedding  # noqa: E402
-from gitmem.search.bulk import SKELETON, Bulk  # noqa: E402
-from gitmem.search.pins import cache_folder, model_folder  # noqa: E402
+from gitmem.search.bulk import Bulk
+from gitmem.search.embedding import DATA
+from gitmem.search.wordpiece import WordPiece
 
-LAYERS, HEADS, WIDTH, DIMENSION = 6, 12, 384, 128
-PARAGRAPHS = 1500
+LAYERS, HEADS, WIDTH = 6, 12, 384
+AXES = 128
+PARAGRAPHS = 3000
+WEIGHTS = "model.safetensors"
 
 
 class Graph:
-    """The nodes and initializers of the model."""
+    """Nodes in the order they were asked for; a node is known by the name of what it gives."""
 
-    def __init__(self, weights: Path) -> None:
-        import onnx
+    def __init__(self, header: dict[str, Any], base: int) -> None:
+        self._header = header
+        self._base = base
+        self._nodes: list[Any] = []
+        self._tensors: dict[str, Any] = {}
 
-        self._onnx = onnx
-        self._file = weights.name
-        with weights.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            self._tensors = json.loads(file.read(size))
-        self._start = 8 + size
-        self.nodes: list[Any] = []
-        self.initializers: dict[str, Any] = {}
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        output = f"{kind.lower()}{len(self._nodes)}"
+        self._nodes.append(make.make_node(kind, inputs, [output], **attributes))
+        return output
 
     def weight(self, name: str) -> str:
-        """Refer to a weight in the file beside the graph."""
-        if name not in self.initializers:
-            begin, end = self._tensors[name]["data_offsets"]
-            tensor = self._onnx.TensorProto(name=name, data_type=self._onnx.TensorProto.FLOAT)
-            tensor.dims.extend(self._tensors[name]["shape"])
-            tensor.data_location = self._onnx.TensorProto.EXTERNAL
-            where = {"location": self._file, "offset": self._start + begin, "length": end - begin}
-            for key, value in where.items():
-                tensor.external_data.add(key=key, value=str(value))
-            self.initializers[name] = tensor
+        """Name a tensor of the file of weights, which stays there."""
+        entry = self._header[name]
+        start, end = entry["data_offsets"]
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=entry["shape"])
+        tensor.data_location = TensorProto.EXTERNAL
+        place = {"location": WEIGHTS, "offset": self._base + start, "length": end - start}
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self._tensors[name] = tensor
         return name
 
-    def constant(self, value: Any, kind: Any = np.int64) -> str:
-        """Hold a small constant in the graph."""
-        array = np.asarray(value, kind)
-        name = f"{array.dtype}{array.tolist()}"
-        self.initializers[name] = self._onnx.numpy_helper.from_array(array, name)
+    def number(self, value: float) -> str:
+        name = f"number {value}"
+        self._tensors[name] = make.make_tensor(name, TensorProto.FLOAT, [], [value])
         return name
 
-    def apply(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        """Add a node and return the name of what it makes."""
-        made = f"t{len(self.nodes)}"
-        make = self._onnx.helper.make_node
-        self.nodes.append(make(operator, [*inputs], [made], **attributes))
-        return made
+    def shape(self, *sizes: int) -> str:
+        name = f"shape {sizes}"
+        self._tensors[name] = make.make_tensor(name, TensorProto.INT64, [len(sizes)], sizes)
+        return name
 
-    def linear(self, state: str, name: str) -> str:
-        """Return state·Wᵀ + b."""
-        weights = (self.weight(f"{name}.weight"), self.weight(f"{name}.bias"))
-        return self.apply("Gemm", state, *weights, transB=1)
+    def linear(self, value: str, name: str) -> str:
+        inputs = value, self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.op("Gemm", *inputs, transB=1)
 
-    def normed(self, state: str, name: str) -> str:
-        """Return the layer norm."""
-        weights = (self.weight(f"{name}.weight"), self.weight(f"{name}.bias"))
-        return self.apply("LayerNormalization", state, *weights, axis=-1, epsilon=1e-12)
+    def normal(self, value: str, name: str) -> str:
+        inputs = value, self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.op("LayerNormalization", *inputs, axis=-1, epsilon=1e-12)
 
-    def gelu(self, state: str) -> str:
-        """Return x·Φ(x)."""
-        erf = self.apply("Erf", self.apply("Mul", state, self.constant(0.5**0.5, np.float32)))
-        doubled = self.apply("Add", erf, self.constant(1, np.float32))
-        half = self.apply("Mul", state, self.constant(0.5, np.float32))
-        return self.apply("Mul", half, doubled)
-
-    def model(self, last: str) -> bytes:
-        """Return it whole."""
-        helper, proto = self._onnx.helper, self._onnx.TensorProto
-        self.nodes.append(helper.make_node("Identity", [last], ["tokens"]))
+    def model(self, last: str, shape: str) -> Any:
+        """Return what runs `input_ids` and `attention_mask` to `states`."""
+        self._nodes.append(make.make_node("Reshape", [last, shape], ["states"]))
         inputs = [
-            helper.make_tensor_value_info(name, proto.INT64, ["batch", "length"])
+            make.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
             for name in ("input_ids", "attention_mask")
         ]
-        shape = ["batch", "length", WIDTH]
-        output = helper.make_tensor_value_info("tokens", proto.FLOAT, shape)
-        parts = (self.nodes, "minilm", inputs, [output], [*self.initializers.values()])
-        opset = [helper.make_opsetid("", 17)]
-        made = helper.make_model(helper.make_graph(*parts), opset_imports=opset, ir_version=8)
-        return bytes(made.SerializeToString())
+        sizes = ["texts", "tokens", WIDTH]
+        output = make.make_tensor_value_info("states", TensorProto.FLOAT, sizes)
+        tensors = list(self._tensors.values())
+        graph = make.make_graph(self._nodes, "all-MiniLM-L6-v2", inputs, [output], tensors)
+        return make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8)
 
 
-def graph(weights: Path) -> bytes:
-    """Return the graph of the model over a file of weights."""
-    make = Graph(weights)
-    shape = make.apply("Shape", "input_ids")
-    length = make.apply("Slice", shape, make.constant([1]), make.constant([2]))
-    words = make.apply("Gather", make.weight("embeddings.word_embeddings.weight"), "input_ids")
-    state = make.apply("Add", words, _rows(make, "token_type", make.constant([1])))
-    state = make.apply("Add", state, _rows(make, "position", length))
-    state = make.normed(state, "embeddings.LayerNorm")
-    mask = make.apply("Unsqueeze", "attention_mask", make.constant([1, 2]))
-    mask = make.apply("Cast", mask, to=make._onnx.TensorProto.FLOAT)
-    hidden = make.apply("Sub", make.constant(1, np.float32), mask)
-    hidden = make.apply("Mul", hidden, make.constant(-10000.0, np.float32))
-    heads = make.apply("Concat", shape, make.constant([HEADS, WIDTH // HEADS]), axis=0)
-    state = make.apply("Reshape", state, make.constant([-1, WIDTH]))
+def skeleton(weights: Path) -> Any:
+    """Return the model; states are kept flat, (texts × tokens, width), but for the attention."""
+    with weights.open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        graph = Graph(json.loads(stream.read(size)), 8 + size)
+    shape = graph.op("Shape", "input_ids")
+    states = graph.op("Reshape", embeddings(graph, shape), graph.shape(-1, WIDTH))
+    mask = graph.op("Unsqueeze", "attention_mask", graph.shape(1, 2))
+    hidden = graph.op("Sub", graph.number(1.0), graph.op("Cast", mask, to=TensorProto.FLOAT))
+    mask = graph.op("Mul", hidden, graph.number(-10000.0))
     for number in range(LAYERS):
-        state = _layer(make, f"encoder.layer.{number}.", state, hidden, heads)
-    whole = make.apply("Concat", shape, make.constant([WIDTH]), axis=0)
-    return make.model(make.apply("Reshape", state, whole))
+        states = layer(graph, f"encoder.layer.{number}", states, shape, mask)
+    return graph.model(states, graph.op("Concat", shape, graph.shape(WIDTH), axis=0))
 
 
-def _rows(make: Graph, kind: str, end: str) -> str:
-    table = make.weight(f"embeddings.{kind}_embeddings.weight")
-    return make.apply("Slice", table, make.constant([0]), end, make.constant([0]))
+def embeddings(graph: Graph, shape: str) -> str:
+    words, places, kinds = (
+        graph.weight(f"embeddings.{name}_embeddings.weight")
+        for name in ("word", "position", "token_type")
+    )
+    zero, one, two = (graph.shape(n) for n in (0, 1, 2))
+    places = graph.op("Slice", places, zero, graph.op("Slice", shape, one, two), zero)
+    kind = graph.op("Slice", kinds, zero, one, zero)
+    rows = graph.op("Gather", words, "input_ids")
+    return graph.normal(
+        graph.op("Add", graph.op("Add", rows, kind), places), "embeddings.LayerNorm"
+    )
 
 
-def _layer(make: Graph, at: str, state: str, hidden: str, heads: str) -> str:
-    def split(name: str, order: list[int]) -> str:
-        found = make.apply("Reshape", make.linear(state, f"{at}attention.self.{name}"), heads)
-        return make.apply("Transpose", found, perm=order)
+def layer(graph: Graph, name: str, states: str, shape: str, mask: str) -> str:
+    inner = graph.op("Concat", shape, graph.shape(HEADS, WIDTH // HEADS), axis=0)
 
-    query, value = (split(name, [0, 2, 1, 3]) for name in ("query", "value"))
-    scores = make.apply("MatMul", query, split("key", [0, 2, 3, 1]))
-    scale = make.constant((WIDTH // HEADS) ** -0.5, np.float32)
-    scores = make.apply("Add", make.apply("Mul", scores, scale), hidden)
-    seen = make.apply("MatMul", make.apply("Softmax", scores, axis=-1), value)
-    seen = make.apply("Transpose", seen, perm=[0, 2, 1, 3])
-    seen = make.apply("Reshape", seen, make.constant([-1, WIDTH]))
-    seen = make.apply("Add", make.linear(seen, f"{at}attention.output.dense"), state)
-    state = make.normed(seen, f"{at}attention.output.LayerNorm")
-    wide = make.gelu(make.linear(state, f"{at}intermediate.dense"))
-    state = make.apply("Add", make.linear(wide, f"{at}output.dense"), state)
-    return make.normed(state, f"{at}output.LayerNorm")
+    def heads(part: str, order: list[int]) -> str:
+        flat = graph.linear(states, f"{name}.attention.self.{part}")
+        return graph.op("Transpose", graph.op("Reshape", flat, inner), perm=order)
 
-
-def projection(folder: Path) -> np.ndarray:
-    """Return the first axes, (128, 384), of the token vectors of neutral text."""
-    states = [state[1:-1] for _, state in Bulk(folder, embedding.LONGEST).states(neutral())]
-    tokens = np.concatenate(states)
-    tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
-    axes = np.linalg.svd(tokens - tokens.mean(0), full_matrices=False)[2]
-    return axes[:DIMENSION].astype(np.float32)
+    query, value = heads("query", [0, 2, 1, 3]), heads("value", [0, 2, 1, 3])
+    scores = graph.op("MatMul", query, heads("key", [0, 2, 3, 1]))
+    scores = graph.op("Mul", scores, graph.number((WIDTH // HEADS) ** -0.5))
+    shares = graph.op("Softmax", graph.op("Add", scores, mask), axis=-1)
+    seen = graph.op("Transpose", graph.op("MatMul", shares, value), perm=[0, 2, 1, 3])
+    seen = graph.op("Reshape", seen, graph.shape(-1, WIDTH))
+    seen = graph.op("Add", graph.linear(seen, f"{name}.attention.output.dense"), states)
+    states = graph.normal(seen, f"{name}.attention.output.LayerNorm")
+    wide = gelu(graph, graph.linear(states, f"{name}.intermediate.dense"))
+    narrow = graph.op("Add", graph.linear(wide, f"{name}.output.dense"), states)
+    return graph.normal(narrow, f"{name}.output.LayerNorm")
 
 
-def neutral() -> list[str]:
-    """Return paragraphs of the descriptions of installed packages."""
-    found = set()
+def gelu(graph: Graph, value: str) -> str:
+    erf = graph.op("Erf", graph.op("Div", value, graph.number(2**0.5)))
+    both = graph.op("Mul", value, graph.op("Add", erf, graph.number(1.0)))
+    return graph.op("Mul", both, graph.number(0.5))
+
+
+def axes(folder: Path) -> np.ndarray:
+    """Return the axes, a row each, along which the vectors of neutral prose differ most."""
+    words = WordPiece(folder / "vocab.txt")
+    encoded = [words.encode(text) for text in prose()]
+    vectors = [states[1:-1] for _, states in Bulk(folder).states(encoded)]
+    units = np.concatenate(vectors)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    print(f"{len(encoded)} paragraphs, {len(units)} tokens")
+    units -= units.mean(0)
+    _, main = np.linalg.eigh(units.T @ units)
+    return main.T[::-1][:AXES]
+
+
+def prose() -> list[str]:
+    """Return paragraphs that no benchmark has: on packages, and on the language."""
+    found = sorted({text for page in pages() for text in paragraphs(page)})
+    random.Random(0).shuffle(found)
+    return found[:PARAGRAPHS]
+
+
+def pages() -> Iterator[str]:
+    yield from pydoc_data.topics.topics.values()
     for package in distributions():
-        for paragraph in re.split(r"\n\s*\n", package.read_text("METADATA") or ""):
-            text = " ".join(paragraph.split())
-            if 80 < len(text) < 500 and text.count(" ") > 10 and "://" not in text:
-                found.add(text)
-    shuffled = sorted(found)
-    random.Random(0).shuffle(shuffled)
-    return shuffled[:PARAGRAPHS]
+        yield package.read_text("METADATA") or ""
 
 
-def main() -> int:
-    """Write what is asked for."""
-    folder = model_folder(cache_folder())
-    if sys.argv[1:] == ["graph"]:
-        SKELETON.write_bytes(graph(folder / "model.safetensors"))
-    elif sys.argv[1:] == ["projection"]:
-        np.save(embedding.PROJECTION, projection(folder))
-    else:
-        print(__doc__, file=sys.stderr)
-        return 1
-    return 0
+def paragraphs(page: str) -> Iterator[str]:
+    for block in re.split(r"\n\s*\n", page):
+        text = " ".join(block.split())
+        if 80 < len(text) < 500 and text.count(" ") > 10 and "://" not in text:
+            yield text
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    DATA.mkdir(exist_ok=True)
+    (DATA / "minilm.onnx").write_bytes(skeleton(folder / WEIGHTS).SerializeToString())
+    np.save(DATA / "projection.npy", axes(folder).astype(np.float16))
+    for file in sorted(DATA.iterdir()):
+        print(f"{file.stat().st_size:8} {file}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,65 +1,86 @@
-"""all-MiniLM-L6-v2 in onnxruntime: for many texts.
+"""all-MiniLM-L6-v2 in onnxruntime: for many texts, of which it embeds several at once.
 
-The graph is shipped without weights (24 kB, made by scripts/skeleton); it finds them in
-``model.safetensors``, mapped, where they lie.
+The graph is shipped with gitmem and has no weights: it says where in model.safetensors they lie.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gitmem.search.minilm import Floats
+from gitmem.search.base import IndexUnusable
+from gitmem.search.minilm import Floats, mapped
 
-SKELETON = Path(__file__).parent / "data" / "minilm.onnx"
+GRAPH = Path(__file__).parent / "data" / "minilm.onnx"
 BATCH = 32
-"""Texts of like length that are embedded at once."""
+"""Texts run together at most,"""
 
-_LIBRARY_FOLDER = "session.model_external_initializers_file_folder_path"
-_QUIET = 3  # errors alone
+ROOM = 4096
+"""and tokens, the shorter texts filled up: what the layers between take some 60 MB for."""
+
+_ERRORS_ONLY = 3
+_FOLDER = "session.model_external_initializers_file_folder_path"
+_SPINNING = "session.intra_op.allow_spinning"
+"""Whether threads wait in a loop: beside other work that takes a fifth more of the processor."""
 
 
 class Bulk:
-    """A session of onnxruntime, and the tokenizer beside the weights in `folder`."""
+    """The model in a folder of weights.
 
-    def __init__(self, folder: Path, longest: int) -> None:
-        import onnxruntime
-        from tokenizers import Tokenizer
+    Raises:
+        IndexUnusable: it cannot be loaded.
+    """
 
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _QUIET
-        options.add_session_config_entry(_LIBRARY_FOLDER, str(folder))
-        self._session: Any = onnxruntime.InferenceSession(
-            SKELETON.read_bytes(), options, providers=["CPUExecutionProvider"]
-        )
-        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(longest)
+    def __init__(self, folder: Path) -> None:
+        mapped(folder / "model.safetensors")  # onnxruntime takes any bytes for weights
+        try:
+            import onnxruntime
 
-    def states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
-        """Yield the ids and the last hidden states of each text, in their order."""
-        encoded = [one.ids for one in self._tokenizer.encode_batch(texts)]
-        order = sorted(range(len(texts)), key=lambda number: len(encoded[number]))
-        states: list[Floats | None] = [None] * len(texts)
-        for start in range(0, len(order), BATCH):
-            some = order[start : start + BATCH]
-            ids, mask = _padded([encoded[number] for number in some])
-            (found,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
-            for row, number in enumerate(some):
-                states[number] = found[row, : len(encoded[number])]
-        for ids_of, state in zip(encoded, states, strict=True):
-            assert state is not None
-            yield ids_of, state
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = _ERRORS_ONLY
+            options.intra_op_num_threads = _cores()
+            options.add_session_config_entry(_FOLDER, str(folder))
+            options.add_session_config_entry(_SPINNING, "0")
+            self._session: Any = onnxruntime.InferenceSession(
+                GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime has a class for each cause, and no common one
+            raise IndexUnusable(f"the model in '{folder}' cannot be loaded: {error}") from error
+
+    def states(self, encoded: Sequence[Sequence[int]]) -> Iterator[tuple[int, Floats]]:
+        """Yield (number, states) of each text, the longest first.
+
+        The states are what the last layer makes of the text's tokens, a row each.
+        """
+        for numbers in batches([len(ids) for ids in encoded]):
+            ids = np.zeros((len(numbers), len(encoded[numbers[0]])), np.int64)
+            mask = np.zeros_like(ids)
+            for row, number in enumerate(numbers):
+                size = len(encoded[number])
+                ids[row, :size], mask[row, :size] = encoded[number], 1
+            (states,) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+            for row, number in enumerate(numbers):
+                yield number, states[row, : len(encoded[number])]
 
 
-def _padded(ids: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-    """Return ids as an array (texts, tokens), and a mask with 1 where there is a token."""
-    rows = np.zeros((len(ids), max(map(len, ids))), np.int64)
-    mask = np.zeros_like(rows)
-    for row, of in enumerate(ids):
-        rows[row, : len(of)] = of
-        mask[row, : len(of)] = 1
-    return rows, mask
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the numbers of texts that are run together, the longest first: little is filled up."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
+        if batch and (len(batch) == BATCH or (len(batch) + 1) * lengths[batch[0]] > ROOM):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def _cores() -> int:
+    """Return how many cores this process may use; onnxruntime would count those of the machine."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

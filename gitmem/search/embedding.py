@@ -1,78 +1,88 @@
-"""Vectors of texts: of each token, for late interaction, and one of the whole.
+"""What text means, in vectors: one a token and one a text. The model behind them can be exchanged.
 
-A question goes through numpy, many texts through onnxruntime; the vectors are the same. The
-weights are those of `gitmem.search.weights`.
+Punctuation has no vector; the other tokens are turned onto their 128 main axes, and those of a
+document are kept to 1/127, which takes 128 bytes each. Stop words have theirs: without them R@10 on
+LoCoMo is 0.4 points less.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gitmem.search.base import IndexUnusable
-from gitmem.search.pins import MINILM
+from gitmem.search.pins import MINILM, MODEL
+from gitmem.search.wordpiece import WordPiece, is_punctuation
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from gitmem.search.bulk import Bulk
-    from gitmem.search.minilm import Floats, MiniLM
-    from gitmem.search.wordpiece import WordPiece
+    from gitmem.search.minilm import MiniLM
 
-LONGEST, LONGEST_QUERY = 256, 64
-"""Tokens of a text, and of a question, that are read; the model was trained on 256."""
+    Floats = NDArray[np.float32]
+
+DATA = Path(__file__).parent / "data"
+BUFFER = 512
+"""Documents embedded before the first of them is yielded: that many can be sorted by length."""
+
+SCALE = 127
+"""What a token's vector, of length 1, is multiplied with before it is rounded to bytes."""
+
+_FORMAT = 1  # raised with every change of what comes out
+LONGEST_QUERY = 64
+"""Tokens of a question that are read: a prompt of pages would take a second."""
 
 FEW = 4
 """Texts up to which numpy is done before onnxruntime is loaded."""
 
-BUFFER = 512
-"""Texts held at once, to be sorted by length."""
-
-SCALE = 127
-"""What a token's vector of length 1 is multiplied with before it is rounded to bytes."""
-
-PUNCTUATION = tuple("""!"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~""")
-"""Tokens without a vector of their own. Stop words have one: leaving them out, in the documents or
-in both, costs 0.4 points of R@10 on LoCoMo."""
-
-PROJECTION = Path(__file__).parent / "data" / "projection.npy"
-"""From MiniLM's 384 dimensions to 128: the main axes of token vectors of neutral text."""
-
-_REMEDY = "gitmem model install"
-
 
 class Embedded(NamedTuple):
-    """A text as it is stored: ids of its tokens (uint16), their vectors × 127 (int8), the whole's.
+    """A document's vectors.
 
-    `tokens` has shape (tokens, 128), at least one; `pooled` is of unit length, float32, (384,).
+    Attributes:
+        ids: the tokens that it has, each once, as uint16: how rare one is, all documents tell.
+        tokens: (tokens, 128) int8, each row of length `SCALE`: of its tokens but punctuation, in
+            their order; at least one.
+        pooled: (384,) float32, of length 1.
     """
 
-    ids: np.ndarray
-    tokens: np.ndarray
-    pooled: np.ndarray
+    ids: NDArray[np.uint16]
+    tokens: NDArray[np.int8]
+    pooled: Floats
 
 
 class QueryVectors(NamedTuple):
-    """A question: as `Embedded`, but its tokens are of unit length, float32; there may be none."""
+    """A question's vectors.
 
-    ids: np.ndarray
-    tokens: np.ndarray
-    pooled: np.ndarray
+    Attributes:
+        ids: the token of each row of `tokens`, as uint16; at least one.
+        tokens: (tokens, 128) float32, each row of length 1.
+        pooled: (384,) float32, of length 1.
+    """
+
+    ids: NDArray[np.uint16]
+    tokens: Floats
+    pooled: Floats
 
 
 class Embedder(Protocol):
-    """What makes vectors."""
+    """A model that embeds text.
+
+    Errors: `IndexUnusable` where it cannot be loaded; nothing else.
+    """
 
     @property
     def name(self) -> str:
-        """What made them: where it changes, all are made anew."""
+        """What changes whenever its vectors do; those of another name cannot be compared."""
         ...
 
     def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
-        """Yield the vectors of each text, in their order. Beyond `LONGEST` tokens it is cut."""
+        """Yield the vectors of each text, in order."""
         ...
 
     def query(self, text: str) -> QueryVectors:
@@ -80,96 +90,82 @@ class Embedder(Protocol):
         ...
 
 
-def load(folder: Path) -> Embedder:
-    """Return the model in `folder`.
+def load(weights: Path) -> Embedder:
+    """Take up the model in a folder; what of it is needed is read when it is.
 
     Raises:
-        IndexUnusable: a file is missing, or is not as long as it should be.
+        IndexUnusable: the model is not there, or has another size than it should have.
     """
-    for name, pin in MINILM.items():
-        file = folder / name
+    for name in ("vocab.txt", "model.safetensors"):
         try:
-            size = file.stat().st_size
+            size = (weights / name).stat().st_size
         except OSError as error:
-            why = error.strerror or "unreadable"
-            raise IndexUnusable(f"the model's '{file}' cannot be used: {why}", _REMEDY) from error
-        if size != pin.size:
-            raise IndexUnusable(f"the model's '{file}' is damaged: {size:,} bytes", _REMEDY)
-    return _MiniLMEmbedder(folder)
+            raise _unusable(f"'{weights / name}' cannot be read: {error.strerror}") from error
+        if size != MINILM[name].size:
+            raise _unusable(f"'{weights / name}' has {size} bytes, not {MINILM[name].size}")
+    return _MiniLM(weights)
 
 
-class _MiniLMEmbedder:
-    name = "all-MiniLM-L6-v2, 128 dimensions, 1"
+class _MiniLM:
+    """all-MiniLM-L6-v2; of a text longer than 256 tokens the beginning counts."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    @cached_property
+    def name(self) -> str:
+        axes = zlib.crc32((DATA / "projection.npy").read_bytes())
+        return f"{MODEL}:{_FORMAT}:{axes:08x}"
+
     def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
-        rest = iter(texts)
-        few = len(texts) <= FEW
-        while some := list(islice(rest, BUFFER)):
-            for ids, states in map(self._states, some) if few else self._bulk.states(some):
-                yield self._embedded(ids, states)
+        for start in range(0, len(texts), BUFFER):
+            encoded = [self._words.encode(text) for text in texts[start : start + BUFFER]]
+            if len(texts) <= FEW:
+                yield from (self._embedded(ids, self._one.states(ids)) for ids in encoded)
+                continue
+            done = {
+                number: self._embedded(encoded[number], states)
+                for number, states in self._bulk.states(encoded)
+            }
+            yield from (done[number] for number in range(len(encoded)))
 
     def query(self, text: str) -> QueryVectors:
         import numpy as np
 
-        ids, states = self._states(text, LONGEST_QUERY)
-        kept = self._kept(ids, self._punctuation | self._unknown)
-        found = np.array([ids[at] for at in kept], np.uint16)
-        return QueryVectors(found, self._projected(states[kept]), _mean(states))
+        ids = self._words.encode(text)
+        ids = ids if len(ids) <= LONGEST_QUERY else [*ids[: LONGEST_QUERY - 1], ids[-1]]
+        states, row = self._one.states(ids), np.array(ids, np.uint16)
+        inner = _inner(row)
+        kept = inner[self._telling[row[inner]] & (row[inner] != self._words.unknown)]
+        kept = kept if len(kept) else inner
+        return QueryVectors(row[kept], _unit(states[kept] @ self._axes), _unit(states.mean(0)))
 
     def _embedded(self, ids: Sequence[int], states: Floats) -> Embedded:
         import numpy as np
 
-        kept = self._kept(ids, self._punctuation) or [0]
-        tokens = np.round(self._projected(states[kept]) * SCALE).astype(np.int8)
-        return Embedded(np.array([ids[at] for at in kept], np.uint16), tokens, _mean(states))
-
-    @staticmethod
-    def _kept(ids: Sequence[int], dropped: frozenset[int]) -> list[int]:
-        """Return the places of the tokens that have a vector: not [CLS], not [SEP]."""
-        return [at for at in range(1, len(ids) - 1) if ids[at] not in dropped]
-
-    def _projected(self, states: Floats) -> Floats:
-        import numpy as np
-
-        found = states @ self._projection.T
-        unit: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
-        return unit
-
-    def _states(self, text: str, longest: int = LONGEST) -> tuple[list[int], Floats]:
-        ids = self._pieces.encode(text, longest)
-        return ids, self._model.states(ids)
-
-    # -- loaded when they are asked for ---------------------------------------------------------
+        row = np.array(ids, np.uint16)
+        inner = _inner(row)
+        kept = inner[self._telling[row[inner]]]
+        tokens = _unit(states[kept if len(kept) else inner] @ self._axes)
+        small = np.rint(tokens * SCALE).astype(np.int8)
+        return Embedded(np.unique(row[inner]), small, _unit(states.mean(0)))
 
     @cached_property
-    def _model(self) -> MiniLM:
+    def _words(self) -> WordPiece:
+        return WordPiece(self._folder / "vocab.txt")
+
+    @cached_property
+    def _one(self) -> MiniLM:
         from gitmem.search.minilm import MiniLM
 
         return MiniLM(self._folder / "model.safetensors")
 
     @cached_property
-    def _pieces(self) -> WordPiece:
-        from gitmem.search.wordpiece import WordPiece
-
-        return WordPiece(self._folder / "vocab.txt")
-
-    @cached_property
-    def _punctuation(self) -> frozenset[int]:
-        return self._pieces.numbers(*PUNCTUATION)
-
-    @cached_property
-    def _unknown(self) -> frozenset[int]:
-        return self._pieces.numbers("[UNK]")
-
-    @cached_property
     def _bulk(self) -> Bulk:
-        """The session for many texts; the weights' digest is checked first: 0.1 s, beside 0.4 s.
+        """The session for many texts; the digest of the weights is checked first, which is quick.
 
         Raises:
-            IndexUnusable: it is another file.
+            IndexUnusable: they are others, or cannot be loaded.
         """
         import hashlib
 
@@ -179,18 +175,42 @@ class _MiniLMEmbedder:
         with weights.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != MINILM[weights.name].sha256:
-            raise IndexUnusable(f"the model's '{weights}' is another file", _REMEDY)
-        return Bulk(self._folder, LONGEST)
+            raise _unusable(f"'{weights}' is another file: its sha256 starts '{digest[:8]}'")
+        return Bulk(self._folder)
 
     @cached_property
-    def _projection(self) -> Any:
+    def _axes(self) -> Floats:
         import numpy as np
 
-        return np.load(PROJECTION)
+        axes: Floats = np.load(DATA / "projection.npy").T.astype(np.float32)
+        return axes
+
+    @cached_property
+    def _telling(self) -> NDArray[np.bool_]:
+        """Whether each token has a vector: all have but punctuation."""
+        import numpy as np
+
+        return np.array([_is_telling(piece) for piece in self._words.pieces])
 
 
-def _mean(states: Floats) -> Floats:
+def _inner(row: NDArray[np.uint16]) -> NDArray[np.intp]:
+    """Return where the tokens are without [CLS] and [SEP]; where there are none, of [CLS]."""
     import numpy as np
 
-    mean: Floats = states.mean(axis=0)
-    return mean / np.float32(np.linalg.norm(mean) or 1.0)
+    return np.arange(1, len(row) - 1) if len(row) > 2 else np.arange(1)
+
+
+def _is_telling(piece: str) -> bool:
+    return not all(map(is_punctuation, piece))
+
+
+def _unit(vectors: Floats) -> Floats:
+    import numpy as np
+
+    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
+    unit: Floats = vectors / np.maximum(lengths, np.float32(1e-9))
+    return unit
+
+
+def _unusable(message: str) -> IndexUnusable:
+    return IndexUnusable(message, "put the model in place anew: gitmem model install")

@@ -42,8 +42,9 @@ class MiniLM:
             self._norm = _pair(tensors, "embeddings.LayerNorm")
             self._layers = [_Layer(tensors, f"encoder.layer.{n}") for n in range(_LAYERS)]
         except (KeyError, ValueError) as error:
-            message = f"'{weights}' holds the weights of another model: {error}"
-            raise IndexUnusable(message) from error
+            raise IndexUnusable(
+                f"'{weights}' holds the weights of another model: {error}"
+            ) from error
 
     def states(self, ids: Sequence[int]) -> Floats:
         """Return what the last layer makes of a text's tokens, a row each."""
@@ -104,21 +105,21 @@ def _pair(tensors: Mapping[str, Floats], name: str) -> tuple[Floats, Floats]:
 
 
 def _linear(states: Floats, weight: Floats, bias: Floats) -> Floats:
-    product: Floats = states @ weight.T
-    return product + bias
+    found: Floats = (weight @ states.T).T  # a fifth quicker than states @ weight.T, here: few rows
+    return found + bias
 
 
 def _normal(states: Floats, weight: Floats, bias: Floats) -> Floats:
     apart = states - states.mean(-1, keepdims=True)
-    spread = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
-    scaled: Floats = apart / spread * weight
-    return scaled + bias
+    spread: Floats = np.sqrt((apart * apart).mean(-1, keepdims=True) + _EPSILON)
+    found: Floats = apart / spread * weight + bias
+    return found
 
 
 def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    shares: Floats = powers / powers.sum(-1, keepdims=True)
-    return shares
+    powers: Floats = np.exp(scores - scores.max(-1, keepdims=True))
+    powers /= powers.sum(-1, keepdims=True)
+    return powers
 
 
 def _gelu(states: Floats) -> Floats:

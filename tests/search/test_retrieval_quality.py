@@ -18,8 +18,7 @@ from benchmarks.asking import Asked, Conversations
 from benchmarks.corpus import Missing, Source
 from benchmarks.engineering import AGENT, ROOT, Corpus, Unsealed, written
 from benchmarks.retrieval import Answers
-from gitmem.search.pins import cache_folder
-from gitmem.search.weights import Weights
+from gitmem.search.pins import cache_folder, model_folder
 
 MODELS = cache_folder(os.environ.get("GITMEM_CACHE_DIR", ""))  # before a test has its own home
 
@@ -67,7 +66,7 @@ def test_by_words_alone(source: Source, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_with_the_model(source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not Weights(MODELS).path.is_dir():
+    if not model_folder(MODELS).is_dir():
         pytest.skip("the model is not installed: gitmem model install")
     monkeypatch.setenv("GITMEM_CACHE_DIR", str(MODELS))
     answers = asked(source, tmp_path)
