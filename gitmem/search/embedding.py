@@ -136,7 +136,8 @@ class _MiniLM:
         ids = ids if len(ids) <= LONGEST_QUERY else [*ids[: LONGEST_QUERY - 1], ids[-1]]
         states, row = self._one.states(ids), np.array(ids, np.uint16)
         inner = _inner(row)
-        kept = inner[self._telling[row[inner]] & (row[inner] != self._words.unknown)]
+        dropped = [*self._words.punctuation(text), self._words.unknown]
+        kept = inner[~np.isin(row[inner], dropped)]
         kept = kept if len(kept) else inner
         return QueryVectors(row[kept], _unit(states[kept] @ self._axes), _unit(states.mean(0)))
 
@@ -187,7 +188,7 @@ class _MiniLM:
 
     @cached_property
     def _telling(self) -> NDArray[np.bool_]:
-        """Whether each token has a vector: all have but punctuation."""
+        """Whether each token of a document has a vector: all have but punctuation."""
         import numpy as np
 
         return np.array([_is_telling(piece) for piece in self._words.pieces])

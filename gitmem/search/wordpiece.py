@@ -99,6 +99,11 @@ class WordPiece:
     def _number(self, piece: str) -> int | None:
         return self._scan(piece) if len(self._words) < _FEW else self._numbers.get(piece)
 
+    def punctuation(self, text: str) -> frozenset[int]:
+        """Return the numbers of the marks of punctuation that stand in a text."""
+        marks = {mark for mark in text.translate(_PLAIN) if is_punctuation(mark)}
+        return frozenset(number for mark in marks if (number := self._scan(mark)) is not None)
+
     def _scan(self, piece: str) -> int | None:
         at = self._lines.find(b"\n%b\n" % piece.encode("utf-8", "replace"))
         return None if at < 0 else self._lines.count(b"\n", 0, at)
