@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gitmem.journal.git import Layout
 from gitmem.search.base import IndexUnusable, Words, matches, places
 from gitmem.search.database import Database
-from gitmem.search.units import K1, idf
+from gitmem.search.units import B, K1, idf
 from gitmem.search.worktree import Stamp, Worktree
 from gitmem.text.analysis import VERSION, terms
 from gitmem.text.query import Query
@@ -35,6 +35,9 @@ PATH = 0.5
 """Weight of a word in the path."""
 
 MOST_WORDS = 48
+
+TYPICAL = 150
+"""Terms of a passage of usual length."""
 
 # Terms are told apart by spaces alone: whatever is no separator belongs to one.
 _TOKENIZER = "unicode61 remove_diacritics 0 categories ''L* M* N* P* S* Co Cn Cf''"
@@ -228,7 +231,8 @@ def _weighed(path: str, text: str, rarity: Mapping[str, float]) -> Words:
     best = sum(rarity.values()) or 1.0
     met = {word: counts[word] for word in rarity if word in counts}
     cover = sum(rarity[word] for word in met) / best
-    score = sum(rarity[word] * count / (count + K1) for word, count in met.items()) / best
+    norm = 1 - B + B * sum(counts.values()) / TYPICAL
+    score = sum(rarity[word] * met[word] / (met[word] + K1 * norm) for word in met) / best
     return Words(score, score, score, score, cover)
 
 

@@ -17,11 +17,14 @@ from gitmem.search.rank import Evidence
 share = st.floats(0, 1)
 words = st.builds(Words, share, share, share, share, share)
 closeness = st.builds(Closeness, share, share, share)
+ages = st.none() | st.floats(-10, 10_000)
 priors = st.fixed_dictionaries(
+    {"source": st.sampled_from(SOURCES[1:]), "age": ages}
+) | st.fixed_dictionaries(
     {
-        "source": st.sampled_from(SOURCES),
+        "source": st.just("memories"),
         "importance": st.sampled_from(list(Importance)),
-        "age": st.none() | st.floats(-10, 10_000),
+        "age": ages,
         "here": st.booleans(),
         "stale": st.booleans(),
         "superseded": st.booleans(),
