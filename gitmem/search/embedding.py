@@ -7,6 +7,7 @@ LoCoMo is 0.4 points less.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -33,6 +34,7 @@ BUFFER = 512
 SCALE = 127
 """What a token's vector, of length 1, is multiplied with before it is rounded to bytes."""
 
+_WORD = re.compile("[A-Za-z]+")
 _FORMAT = 1  # raised with every change of what comes out
 LONGEST_QUERY = 64
 """Tokens of a question that are read: a prompt of pages would take a second."""
@@ -63,11 +65,13 @@ class QueryVectors(NamedTuple):
         ids: the token of each row of `tokens`, as uint16; at least one.
         tokens: (tokens, 128) float32, each row of length 1.
         pooled: (384,) float32, of length 1.
+        read: how much of the question the model understands, from 0 to 1.
     """
 
     ids: NDArray[np.uint16]
     tokens: Floats
     pooled: Floats
+    read: float = 1.0
 
 
 class Embedder(Protocol):
@@ -139,7 +143,8 @@ class _MiniLM:
         dropped = [*self._words.punctuation(text), self._words.unknown]
         kept = inner[~np.isin(row[inner], dropped)]
         kept = kept if len(kept) else inner
-        return QueryVectors(row[kept], _unit(states[kept] @ self._axes), _unit(states.mean(0)))
+        tokens = _unit(states[kept] @ self._axes)
+        return QueryVectors(row[kept], tokens, _unit(states.mean(0)), _english(text))
 
     def _embedded(self, ids: Sequence[int], states: Floats) -> Embedded:
         import numpy as np
@@ -199,6 +204,17 @@ def _inner(row: NDArray[np.uint16]) -> NDArray[np.intp]:
     import numpy as np
 
     return np.arange(1, len(row) - 1) if len(row) > 2 else np.arange(1)
+
+
+def _english(text: str) -> float:
+    """Return the share of a text that is English, a word counting as much as two letters of others.
+
+    The model was trained on nothing else: it has a vector for a Chinese character, but of questions
+    in Chinese it found 57 of 100 answers where the words alone found 76.
+    """
+    words = len(_WORD.findall(text))
+    others = sum(char.isalpha() and not char.isascii() for char in text)
+    return words / (words + others / 2) if words or others else 1.0
 
 
 def _is_telling(piece: str) -> bool:

@@ -142,18 +142,23 @@ class Engine:
         query = parse(question.text)
         searched: list[str] = []
         found: dict[str, tuple[Found, Evidence]] = {}
+        meaning = None
         if {"memories", "sessions"} & set(question.within):
-            found |= self._written(question, query, searched)
-        if "files" in question.within and not question.where:
-            found |= self._in_files(question, query, searched)
+            meaning = self._meaning(question, query, searched)
+            found |= self._written(question, query, meaning, searched)
+        if "files" in question.within and not question.filtered:
+            found |= self._in_files(question, query, meaning.read if meaning else 0.0, searched)
         return SearchResult(self._best(question, found), tuple(dict.fromkeys(searched)))
 
     # -- memories and rounds ------------------------------------------------------------------
 
     def _written(
-        self, question: Question, query: Query, searched: list[str]
+        self,
+        question: Question,
+        query: Query,
+        meaning: QueryVectors | None,
+        searched: list[str],
     ) -> dict[str, tuple[Found, Evidence]]:
-        meaning = self._meaning(question, query, searched)
         near = self._near(question, meaning, searched)
         index, name = self._ready(question.haste)
         searched.append(name)
@@ -168,7 +173,7 @@ class Engine:
                 found[one.id],
                 _evidence(
                     question, found[one.id], one, spans,
-                    close.get(one.id), bool(close), one.id in replaced,
+                    close.get(one.id), meaning.read if meaning else 0.0, one.id in replaced,
                 ),
             )
             for one in candidates
@@ -257,11 +262,11 @@ class Engine:
     # -- files --------------------------------------------------------------------------------
 
     def _in_files(
-        self, question: Question, query: Query, searched: list[str]
+        self, question: Question, query: Query, semantic: float, searched: list[str]
     ) -> dict[str, tuple[Found, Evidence]]:
         try:
             files = self.files
-            if files is None or question.filtered:
+            if files is None:
                 return {}
             if not question.haste:
                 files.catch_up()
@@ -270,7 +275,6 @@ class Engine:
             self.warnings.append(f"{error.message}: files were not searched")
             return {}
         searched.append("files")
-        semantic = self.indexes.tokens is not None
         return {
             f"file:{one.path}#{one.line}": (
                 Passage(one.path, one.line, one.text),
@@ -303,7 +307,7 @@ def _evidence(
     candidate: Candidate,
     spans: Sequence[Span],
     closeness: Closeness | None,
-    semantic: bool,
+    semantic: float,
     superseded: bool,
 ) -> Evidence:
     memory = found if isinstance(found, Memory) else None

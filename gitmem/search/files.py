@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gitmem.journal.git import Layout
 from gitmem.search.base import IndexUnusable, Words, matches, places
 from gitmem.search.database import Database
-from gitmem.search.units import B, K1, idf
+from gitmem.search.units import K1, B, idf
 from gitmem.search.worktree import Stamp, Worktree
 from gitmem.text.analysis import VERSION, terms
 from gitmem.text.query import Query

@@ -28,7 +28,7 @@ CLOSENESS = Closeness(document=0.05, pair=0.24, context=0.40)
 NAMED, TIME = 0.09, 0.16
 """Weights of an author, and of a time, that the question names."""
 
-FLOOR, CEILING = 0.35, 0.85
+FLOOR, CEILING = 0.25, 0.67
 """Closeness of a text that has none of the words of a question, and of one that has them all: what
 stands for it where a document has no token vectors (files and the output of tools have none)."""
 
@@ -40,7 +40,7 @@ HERE = 0.01
 """Weight of a memory of the very branch that one is on."""
 
 STALE, SUPERSEDED = -0.03, -0.15
-SOURCE = {"memories": 0.02, "sessions": 0.0, "files": -0.1}
+SOURCE = {"memories": 0.02, "sessions": 0.0, "files": -0.05}
 """What was written to be remembered comes first. A passage of a file is ten times as long as a
 round, and has more of the words by chance."""
 
@@ -52,7 +52,8 @@ class Evidence:
     Attributes:
         words: how well it meets the words of the question.
         closeness: by token vectors; None where it has none.
-        semantic: whether there are token vectors at all: without them, words are all there is.
+        semantic: how much token vectors count, from 0 to 1: where there are none, or the model does
+            not understand the question, words are all there is.
         named: whether the question names its author.
         near: how near it is to a time that the question names.
         age: days since it was written; None where that is not known.
@@ -61,7 +62,7 @@ class Evidence:
 
     words: Words
     closeness: Closeness | None = None
-    semantic: bool = False
+    semantic: float = 0.0
     named: bool = False
     near: float = 0.0
     age: float | None = None
@@ -84,11 +85,14 @@ def score(evidence: Evidence) -> float:
 
 
 def _text(evidence: Evidence) -> list[Part]:
-    if not evidence.semantic:
-        return _weighed("words", WORDS, evidence.words)
+    share = evidence.semantic
+    beside, alone = WORDS_BESIDE, WORDS
+    words = Words(*(share * a + (1 - share) * b for a, b in zip(beside, alone, strict=True)))
+    if not share:
+        return _weighed("words", words, evidence.words)
     closeness = evidence.closeness or _as_if(evidence.words)
-    close = _weighed("close", CLOSENESS, closeness)
-    return [*close, *_weighed("words", WORDS_BESIDE, evidence.words)]
+    close = Closeness(*(share * weight for weight in CLOSENESS))
+    return [*_weighed("close", close, closeness), *_weighed("words", words, evidence.words)]
 
 
 def _as_if(words: Words) -> Closeness:

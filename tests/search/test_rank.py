@@ -32,7 +32,7 @@ priors = st.fixed_dictionaries(
 )
 evidence = st.builds(
     lambda words, close, named, near, priors: Evidence(
-        words, close, semantic=True, named=named, near=near, **priors
+        words, close, semantic=1.0, named=named, near=near, **priors
     ),
     words, closeness, st.booleans(), share, priors,
 )  # fmt: skip
@@ -67,11 +67,11 @@ def test_no_prior_buries_what_says_all_that_was_asked(
 ) -> None:
     exact = Closeness(rank.CEILING, rank.CEILING, rank.CEILING)
     half = (rank.CEILING + rank.FLOOR) / 2
-    fits = Evidence(ALL, exact if semantic else None, semantic=semantic, **worst)  # type: ignore[arg-type]
+    fits = Evidence(ALL, exact if semantic else None, semantic=float(semantic), **worst)  # type: ignore[arg-type]
     partly = Evidence(
         HALF,
         Closeness(half, half, half) if semantic else None,
-        semantic=semantic,
+        semantic=float(semantic),
         **best,  # type: ignore[arg-type]
     )
     assert rank.score(fits) > rank.score(partly)
@@ -79,7 +79,7 @@ def test_no_prior_buries_what_says_all_that_was_asked(
 
 @given(words)
 def test_words_stand_in_for_vectors_that_a_document_has_not(found: Words) -> None:
-    file = Evidence(found, None, semantic=True, source="files")
+    file = Evidence(found, None, semantic=1.0, source="files")
     value = rank.FLOOR + (rank.CEILING - rank.FLOOR) * found.cover
     written = replace(file, closeness=Closeness(value, value, value))
     assert rank.score(file) == pytest.approx(rank.score(written))
