@@ -3,9 +3,9 @@
     pip install onnx
     python scripts/skeleton.py FOLDER       the folder that `gitmem model status` names
 
-minilm.onnx says for each tensor where in model.safetensors it lies. projection.npy has the main
-axes of token vectors, fitted on prose that comes with Python and with the packages installed here:
-run elsewhere it comes out a little different, and every vector has to be made anew.
+minilm.onnx has the names of tensors, and where in model.safetensors they lie. projection.npy has
+the main axes of token vectors, fitted on prose that comes with Python and with the packages
+installed here: run elsewhere it comes out a little different, and all vectors are made anew.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from gitmem.search.base import IndexUnusable
 LIMIT = 256
 """Tokens of a text, the two around it included; the rest of a longer text is cut off."""
 
+_BEGINNING = 1 << 16  # characters that are looked at: of a log of megabytes 256 tokens are kept
 _LONGEST_WORD = 100  # characters; a longer one is as good as unknown
 _LONGEST_PIECE = 18
 _FEW = 40
@@ -66,7 +67,7 @@ class WordPiece:
 
     def encode(self, text: str) -> list[int]:
         """Return the numbers of a text's pieces, at most `LIMIT`, between [CLS] and [SEP]."""
-        words = text.translate(_PLAIN).split()
+        words = text[:_BEGINNING].translate(_PLAIN).split()
         pieces = chain.from_iterable(map(self._word, words))
         return [self._first, *islice(pieces, LIMIT - 2), self._last]
 
