@@ -307,8 +307,12 @@ class EventTable:
         turned = [fact for fact in facts if before[fact.id] != int(fact.id in seen)]
         flags = [(int(fact.id in seen), fact.id) for fact in turned]
         self._db.executemany("UPDATE events SET seen=? WHERE id=?", flags)
+        # What a later version wrote is not understood, but stands between the events that are.
+        sql = "SELECT memory FROM events WHERE seen IS NULL AND memory IS NOT NULL"
+        between = [row[0] for row in self._db.rows(f"{sql} AND NOT understood")]
         self._db.execute("UPDATE events SET seen=0 WHERE seen IS NULL")
-        if touched := list(dict.fromkeys(fact.memory for fact in turned if fact.memory)):
+        about = (fact.memory for fact in turned if fact.memory)
+        if touched := list(dict.fromkeys([*about, *between])):
             self._fold(touched, self.mark().changed + 1)
         self._set("look", self.look.key if self.look.complete else "")
         if not fresh:

@@ -45,7 +45,7 @@ _SCHEMA = (
     "CREATE TABLE files(id INTEGER PRIMARY KEY, path BLOB UNIQUE, stamp TEXT, blob TEXT)",
     "CREATE TABLE passages(id INTEGER PRIMARY KEY, file INT, line INT, text TEXT)",
     "CREATE INDEX passages_file ON passages(file)",
-    f"CREATE VIRTUAL TABLE words USING fts5(text, path, detail=column, tokenize='{_TOKENIZER}')",
+    f"CREATE VIRTUAL TABLE words USING fts5(text, path, tokenize='{_TOKENIZER}')",
     "CREATE VIRTUAL TABLE frequencies USING fts5vocab(words, 'row')",
 )
 
@@ -209,12 +209,12 @@ def _asked(query: Query) -> list[str]:
     clauses = [*query.required, *query.prefixes]
     words = [*query.words, *(term for clause in clauses for term in clause.terms)]
     begun = [clause.prefix for clause in clauses if clause.prefix]
-    quoted = [_quoted(word) for word in dict.fromkeys(words) if word.strip()]
+    quoted = [_quoted(word) for word in dict.fromkeys(words) if word.isprintable()]
     return [*quoted, *(f"{_quoted(prefix)} *" for prefix in begun)][:MOST_WORDS]
 
 
 def _quoted(word: str) -> str:
-    return '"' + word.replace("\0", " ").replace('"', '""') + '"'
+    return '"' + word.replace('"', '""') + '"'
 
 
 def _fields(path: str, text: str) -> dict[str, dict[str, frozenset[int]]]:

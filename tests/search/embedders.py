@@ -33,7 +33,7 @@ class HashEmbedder:
     def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
         """Yield the vectors of each text, in order."""
         for text in texts:
-            ids, tokens, pooled = self.query(text)
+            ids, tokens, pooled, _ = self.query(text)
             yield Embedded(np.unique(ids), np.rint(tokens * SCALE).astype(np.int8), pooled)
 
     def query(self, text: str) -> QueryVectors:
