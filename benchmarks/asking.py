@@ -111,7 +111,9 @@ class Asked:
         self.answers.questions += questions
         begin = time.perf_counter()
         for question in questions:
-            self.answers.found[question.id] = found(gm, question.text, places)
+            hits, sessions = found(gm, question.text, places)
+            self.answers.found[question.id] = hits
+            self.answers.sessions[question.id] = sessions
         self.answers.asking += time.perf_counter() - begin
         if not self._alone:
             self._compare(baselines(texts, questions, self._model))
@@ -138,10 +140,13 @@ def rounds(gm: Any) -> tuple[dict[Place, str], dict[tuple[str, int], Place]]:
     return texts, places
 
 
-def found(gm: Any, text: str, places: Mapping[tuple[str, int], Place]) -> Ranking:
-    """Ask the library; returns the places of its hits, best first."""
-    hits = gm.search(text, within=("sessions",), limit=DEPTH).hits
-    return list(dict.fromkeys(places[hit.said.session, hit.said.index] for hit in hits))
+def found(
+    gm: Any, text: str, places: Mapping[tuple[str, int], Place]
+) -> tuple[Ranking, Sequence[str]]:
+    """Ask the library; returns the places of its hits and the conversations, each best first."""
+    result = gm.search(text, within=("sessions",), limit=DEPTH)
+    hits = dict.fromkeys(places[hit.said.session, hit.said.index] for hit in result.hits)
+    return list(hits), result.conversations
 
 
 def options(parser: argparse.ArgumentParser) -> None:

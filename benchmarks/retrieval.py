@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 DEPTH = 200
-"""How many rounds are asked for: a session's rank is that of its best round, so many are seen."""
+"""How many rounds are asked for: as many as the grades tell apart, and more."""
 
 GRADES = ("excellent", "acceptable", "marginal", "degraded", "failed")
 
@@ -52,6 +52,7 @@ class Answers:
 
     questions: list[Question] = field(default_factory=list)
     found: dict[str, Ranking] = field(default_factory=dict)
+    sessions: dict[str, Sequence[str]] = field(default_factory=dict)
     baselines: dict[str, dict[str, Ranking] | None] = field(default_factory=dict)
     rounds: int = 0
     indexing: float = 0.0
@@ -99,13 +100,10 @@ def by_turn(questions: Iterable[Question], rankings: Rankings) -> Scores:
     return mean(score(one.evidence, rankings[one.id]) for one in questions)
 
 
-def by_session(questions: Iterable[Question], rankings: Rankings) -> Scores:
-    """Score sessions, each where its best round is."""
+def by_session(questions: Iterable[Question], sessions: Mapping[str, Sequence[str]]) -> Scores:
+    """Score sessions, given as ranked by question id."""
     return mean(
-        score(
-            frozenset(place.session for place in one.evidence),
-            list(dict.fromkeys(place.session for place in rankings[one.id])),
-        )
+        score(frozenset(place.session for place in one.evidence), sessions[one.id])
         for one in questions
     )
 
@@ -142,7 +140,7 @@ def report(answers: Answers) -> dict[str, object]:
     asked = answers.questions
     return {
         "turn": by_turn(asked, answers.found).named(),
-        "session": by_session(asked, answers.found).named(),
+        "session": by_session(asked, answers.sessions).named(),
         "categories": {
             kind: by_turn(some, answers.found).named() for kind, some in kinds(asked).items()
         },
@@ -157,7 +155,7 @@ def table(answers: Answers) -> str:
     """Return the figures as a Markdown table, the grades and the cost below it."""
     asked = answers.questions
     rows = [("turn", len(asked), by_turn(asked, answers.found))]
-    rows.append(("session", len(asked), by_session(asked, answers.found)))
+    rows.append(("session", len(asked), by_session(asked, answers.sessions)))
     for kind, some in kinds(asked).items():
         rows.append((f"turn, {kind}", len(some), by_turn(some, answers.found)))
     for name, rankings in answers.baselines.items():

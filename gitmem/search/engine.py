@@ -6,6 +6,7 @@ What cannot be used is gone round, and said: the answer is the best that remains
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -84,11 +85,13 @@ class SearchResult:
     """Hits, best first, and what was searched.
 
     That is ``lexical`` (or ``scan``, where there is no index), ``semantic`` (token vectors),
-    ``vectors`` (Chroma) and ``files``.
+    ``vectors`` (Chroma) and ``files``. `conversations` are the ``AGENT/ID`` of those that fit, by
+    all of their rounds, best first.
     """
 
     hits: Sequence[Hit]
     searched: Sequence[str]
+    conversations: Sequence[str] = ()
 
 
 class Engine:
@@ -148,7 +151,9 @@ class Engine:
             found |= self._written(question, query, meaning, searched)
         if "files" in question.within and not question.filtered:
             found |= self._in_files(question, query, meaning.read if meaning else 0.0, searched)
-        return SearchResult(self._best(question, found), tuple(dict.fromkeys(searched)))
+        scores = {id: rank.score(evidence) for id, (_, evidence) in found.items()}
+        best = self._best(question, found, scores)
+        return SearchResult(best, tuple(dict.fromkeys(searched)), _conversations(found, scores))
 
     # -- memories and rounds ------------------------------------------------------------------
 
@@ -285,20 +290,33 @@ class Engine:
 
     # -- ranking ------------------------------------------------------------------------------
 
-    def _best(self, question: Question, found: Mapping[str, tuple[Found, Evidence]]) -> list[Hit]:
-        first = rank.strongest(
-            {id: evidence for id, (_, evidence) in found.items()}, question.limit + _ROOM
-        )
-        memories = [one for id, _ in first if isinstance(one := found[id][0], Memory)]
+    def _best(
+        self,
+        question: Question,
+        found: Mapping[str, tuple[Found, Evidence]],
+        scores: Mapping[str, float],
+    ) -> list[Hit]:
+        first = rank.strongest(scores, question.limit + _ROOM)
+        memories = [one for id in first if isinstance(one := found[id][0], Memory)]
         marked = {memory.id: memory for memory in self._marked(memories)}
         again = {
-            id: replace(found[id][1], stale=bool(id in marked and marked[id].stale))
-            for id, _ in first
+            id: replace(found[id][1], stale=bool(id in marked and marked[id].stale)) for id in first
         }
+        scored = {id: rank.score(evidence) for id, evidence in again.items()}
         return [
-            _hit(question, marked.get(id, found[id][0]), score, again[id])
-            for id, score in rank.strongest(again, question.limit)
+            _hit(question, marked.get(id, found[id][0]), scored[id], again[id])
+            for id in rank.strongest(scored, question.limit)
         ]
+
+
+def _conversations(
+    found: Mapping[str, tuple[Found, Evidence]], scores: Mapping[str, float]
+) -> list[str]:
+    rounds: dict[str, list[float]] = defaultdict(list)
+    for id, (one, _) in found.items():
+        if isinstance(one, Said):
+            rounds[one.session].append(scores[id])
+    return rank.conversations(rounds)
 
 
 def _evidence(

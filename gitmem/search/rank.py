@@ -9,10 +9,12 @@ docs/search.md has what each part is worth, on LoCoMo and on engineering text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from heapq import nlargest
+from operator import mul
 
 from gitmem.model import Importance, Part
 from gitmem.search.base import Closeness, Words
@@ -80,8 +82,18 @@ def parts(evidence: Evidence) -> list[Part]:
 
 
 def score(evidence: Evidence) -> float:
-    """Return the score: higher is better."""
-    return sum(part.share for part in parts(evidence))
+    """Return the score: higher is better. It is the sum of `parts`, without making them."""
+    share, words = evidence.semantic, evidence.words
+    total = (1 - share) * _weighted(WORDS, words)
+    if share:
+        closeness = evidence.closeness or _as_if(words)
+        total += share * (_weighted(CLOSENESS, closeness) + _weighted(WORDS_BESIDE, words))
+    return total + sum(part.share for part in (*_asked(evidence), *_priors(evidence)))
+
+
+def _weighted(weights: Sequence[float], values: Sequence[float]) -> float:
+    """Return the weighted sum (`math.sumprod` is of Python 3.12)."""
+    return float(sum(map(mul, weights, values)))
 
 
 def _text(evidence: Evidence) -> list[Part]:
@@ -147,8 +159,14 @@ def days_between(at: str, today: date) -> float | None:
         return None
 
 
-def strongest(found: Mapping[str, Evidence], limit: int) -> list[tuple[str, float]]:
-    """Return the `limit` best of {id: evidence} with their scores, best first."""
-    scored = [(id, score(evidence)) for id, evidence in found.items()]
-    scored.sort(key=lambda pair: (-pair[1], pair[0]))
-    return scored[:limit]
+def conversations(scores: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return the names of conversations, given the scores of their rounds, the best first.
+
+    A conversation is as good as the mean of its two best rounds: what it is about it says twice.
+    """
+    return strongest({name: sum(nlargest(2, each)) / 2 for name, each in scores.items()})
+
+
+def strongest(scores: Mapping[str, float], limit: int | None = None) -> list[str]:
+    """Return the ids of the best scores, best first; ties in the order of their ids."""
+    return sorted(scores, key=lambda id: (-scores[id], id))[:limit]

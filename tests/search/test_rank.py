@@ -127,8 +127,12 @@ def test_whom_a_question_names(question: str, author: str, named: bool) -> None:
 
 
 def test_the_best_come_first_and_ties_are_stable() -> None:
-    found = {"b": Evidence(HALF), "a": Evidence(HALF), "c": Evidence(ALL)}
-    assert [id for id, _ in rank.strongest(found, 2)] == ["c", "a"]
+    assert rank.strongest({"b": 0.5, "a": 0.5, "c": 0.9}, 2) == ["c", "a"]
+
+
+def test_a_conversation_is_as_good_as_its_two_best_rounds() -> None:
+    scores = {"once": [0.9, 0.1, 0.1], "twice": [0.8, 0.8], "short": [0.9]}
+    assert rank.conversations(scores) == ["twice", "once", "short"]
 
 
 def test_days_between() -> None:
