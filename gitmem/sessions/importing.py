@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from gitmem.errors import NotFound, Unreadable
 from gitmem.journal.history import History
-from gitmem.sessions.cleaning import clean, clean_about
 from gitmem.sessions.importers.records import shown
 from gitmem.sessions.intake import Growth, Intake
+from gitmem.sessions.known import Known
 from gitmem.sessions.model import About, Home, Importer, Record, Skipped, Turn
 from gitmem.sessions.store import SessionStore
 
@@ -104,11 +104,18 @@ class Importing:
     """One import, into one repository's conversations."""
 
     def __init__(
-        self, store: SessionStore, seen: Seen, home: Home, now: str, since: float | None = None
+        self,
+        store: SessionStore,
+        seen: Seen,
+        known: Known,
+        home: Home,
+        now: str,
+        since: float | None = None,
     ) -> None:
         """`now` is an event time; `since` leaves out transcripts not written to since then."""
         self._store = store
         self._seen = seen
+        self._known = known
         self._home = home
         self._now = now
         self._since = since
@@ -131,7 +138,7 @@ class Importing:
         report = ImportReport(importer.agent, dry_run=commit is None)
         found = list(dict.fromkeys(self._found(importer, place)))
         read: list[tuple[Path, Signature]] = []
-        with Intake(self._store, self._now, dry=commit is None) as intake:
+        with Intake(self._store, self._now, commit is None, self._known) as intake:
             try:
                 for done, path in enumerate(found):
                     progress(done, len(found))
@@ -206,12 +213,9 @@ class Given:
 
     def take(self, intake: Intake, report: ImportReport) -> None:
         """Take it in; nothing is committed yet."""
-        intake.session(clean_about(self._about))
+        intake.session(self._about)
         for turn in self._turns:
-            kept, secrets = clean(turn)
-            report.secrets.update(secrets)
-            if kept:
-                intake.add(self._about, kept)
+            report.secrets.update(intake.add(self._about, turn))
         report.sessions = [*intake.growth.values()]
 
 
@@ -246,15 +250,11 @@ class _Reading:
             self._apart.add(about.id)
             return
         self._apart.discard(about.id)
-        self._intake.session(clean_about(about), source)
+        self._intake.session(about, source)
 
     def _add(self, about: About, turn: Turn) -> None:
-        if about.id in self._apart:
-            return
-        kept, secrets = clean(turn)
-        self._report.secrets.update(secrets)
-        if kept:
-            self._intake.add(about, kept)
+        if about.id not in self._apart:
+            self._report.secrets.update(self._intake.add(about, turn))
 
 
 def existing(importer: Importer, home: Home) -> bool:
