@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -13,16 +14,23 @@ from gitmem.sessions.model import About, Round, Session, Turn
 from gitmem.sessions.spool import Spool, lines_of
 from gitmem.sessions.store import Entries, Entry, SessionStore
 
+LATEST = 200
+"""New turns of a session that are held for who looks at them at once."""
+
 
 @dataclass(slots=True)
 class Growth:
-    """What an import did to one session; `changed` counts rounds that read otherwise now."""
+    """What an import did to one session; `changed` counts rounds that read otherwise now.
+
+    `latest` are the last of the new turns, as they are kept.
+    """
 
     about: About
     new: int = 0
     known: int = 0
     changed: int = 0
     rounds: int = 0
+    latest: deque[Turn] = field(default_factory=lambda: deque(maxlen=LATEST))
 
 
 @dataclass(slots=True)
@@ -85,14 +93,16 @@ class Intake:
 
         Of one that was taken in before, as it is, nothing is looked for again.
         """
-        growth = self.growth.setdefault(store.key(about.agent, about.id), Growth(about))
         one = self._opened(about, "")
+        growth = self.growth[store.key(about.agent, about.id)]
         id, written = digest(turn.id), digest(f"{turn.role}\0{turn.text}")
         if one.turns.written.get(id) == written:
             growth.known += id in one.turns.kept
             return ()
         kept, secrets = clean(turn)
         what = self._grow(one, kept) if kept else ""
+        if kept and what == "new":
+            growth.latest.append(kept)
         if what:
             setattr(growth, what, getattr(growth, what) + 1)
             growth.rounds = one.session.rounds

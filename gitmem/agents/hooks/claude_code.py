@@ -28,5 +28,11 @@ class ClaudeCode(Dialect):
         """Whether the prompt is a person's: later releases say who asks."""
         return said.get("source", "user") in ("user", "sdk")
 
+    def transcripts(self, said: Said) -> list[str]:
+        """Return the session's file, and the folder that holds its subagents'."""
+        found = super().transcripts(said)
+        beside = [place.removesuffix(".jsonl") + "/subagents" for place in found]
+        return found + beside
+
 
 DIALECT = ClaudeCode()

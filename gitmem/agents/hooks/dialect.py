@@ -38,6 +38,11 @@ class Dialect:
         """Whether a person typed the prompt, not a timer or a program."""
         return True
 
+    def transcripts(self, said: Said) -> list[str]:
+        """Return where what is said in this session is written, perhaps not yet."""
+        place = text(said, "transcript_path")
+        return [place] if place else []
+
     def answer(self, event: str, context: str) -> str:
         """Return what makes the agent show `context` to its model; empty if there is nothing.
 

@@ -19,13 +19,17 @@ PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 
 
 class Call:
-    """One call of a hook: who calls, what for, in which repository, and the way to answer."""
+    """One call of a hook: who calls, what for, where, and the way to answer.
 
-    def __init__(self, event: str, speaker: Dialect, said: Said, start: str) -> None:
+    `start` is where the session is, `folder` where hooks keep their things.
+    """
+
+    def __init__(self, event: str, speaker: Dialect, said: Said, start: str, folder: str) -> None:
         self.event = event
         self.dialect = speaker
         self.said = said
         self.start = start
+        self.folder = folder
         self.agent = speaker.agent
         self.role = text(said, "agent_type")
         self.outcome = ""
@@ -57,7 +61,7 @@ def run(arguments: list[str]) -> None:
         said = stdin.read(0)
         start = _start(said)
         folder = _folder(start)
-        call = _call(arguments, said, start)
+        call = _call(arguments, said, start, folder or "")
         if call and folder is not None:
             outcome = _respond(call)
     except BaseException as error:  # ^C and a broken pipe too: an agent is never failed
@@ -68,13 +72,13 @@ def run(arguments: list[str]) -> None:
         log.write(folder, f"{who} {' '.join(arguments[:1])[:40]}: {outcome} ({took:.0f} ms)")
 
 
-def _call(arguments: list[str], said: Said, start: str) -> Call | None:
+def _call(arguments: list[str], said: Said, start: str, folder: str) -> Call | None:
     if not arguments or arguments[0] not in EVENTS or not said:
         return None
     named = " ".join(arguments[1:]).replace("--agent=", "--agent ").split()
     agent = named[-1] if named[:-1] == ["--agent"] else ""
     speaker = dialect(agent.removeprefix("auto"), said, dict(os.environ))
-    return Call(arguments[0], speaker, said, start) if speaker else None
+    return Call(arguments[0], speaker, said, start, folder) if speaker else None
 
 
 def _respond(call: Call) -> str:

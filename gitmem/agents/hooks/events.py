@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from gitmem.agents.hooks.entry import Call
-from gitmem.agents.hooks.limit import within
+from gitmem.agents.hooks.limit import TimeIsUp, within
+from gitmem.agents.hooks.recall import recalled
+from gitmem.agents.hooks.transcripts import Ended, take_in
 from gitmem.api import Gitmem
 from gitmem.api import open as open_gitmem
 
@@ -43,14 +46,27 @@ def session_start(call: Call, gm: Gitmem) -> None:
 
 def prompt(call: Call, gm: Gitmem) -> None:
     """Recall what the prompt is about, and capture what it says."""
+    asked = call.dialect.prompt(call.said)
+    with suppress(TimeIsUp), within(gm.settings["gitmem.recallTimeout"] / 1e3):
+        call.answer(recalled(gm, asked, call.session))
 
 
 def stop(call: Call, gm: Gitmem) -> None:
     """Take in what was said so far; nothing is printed, or the agent would go on."""
+    ended = Ended(call.folder)
+    ended.take_in(gm)
+    grown = take_in(gm, call.agent, call.dialect.transcripts(call.said))
+    call.outcome = f"{sum(growth.new for growth in grown)} rounds"
+    catch_up = getattr(gm, "catch_up", None)
+    if catch_up:
+        catch_up()
+    gm.leave(call.agent)
 
 
 def session_end(call: Call, gm: Gitmem) -> None:
     """Leave a mark: an agent that ends gives a second and a half to all hooks together."""
+    Ended(call.folder).add(call.agent, call.dialect.transcripts(call.said))
+    gm.leave(call.agent)
 
 
 def post_tool(call: Call, gm: Gitmem) -> None:

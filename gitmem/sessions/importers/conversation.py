@@ -31,7 +31,7 @@ class Calls:
             call, _ = self._open.pop(id)
             output = _REMINDER.sub("", output).strip("\r\n")
             spoken = f"{call.text}\n{output}" if output.strip() else call.text
-            yield replace(call, text=spoken, at=at or call.at)
+            yield Turn(call.id, "tool", spoken, at or call.at)
 
     def went_on(self, response: str = "") -> None:
         """Note that the agent spoke: it does not wait for the calls that are open now.
