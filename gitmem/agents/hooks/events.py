@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
-from gitmem.agents.hooks.entry import Call
+from gitmem.agents.hooks.call import Call
 from gitmem.agents.hooks.limit import TimeIsUp, within
 from gitmem.agents.hooks.recall import recalled
 from gitmem.agents.hooks.transcripts import Ended, take_in
