@@ -6,6 +6,9 @@ import os
 
 from gitmem.agents.hooks.dialect import MOST, Dialect, Said, text
 
+LINE = 1_000
+"""Characters of one line of an answer."""
+
 
 class Call:
     """Who calls, what for, where, and the way to answer.
@@ -30,7 +33,7 @@ class Call:
 
     def answer(self, context: str) -> None:
         """Give the agent something for its model, at most once; nothing is as good."""
-        lines = context.split("\n")
+        lines = [one if len(one) <= LINE else f"{one[: LINE - 1]}…" for one in context.split("\n")]
         while len(printed := self.dialect.answer(self.event, "\n".join(lines))) > MOST:
             del lines[-2]  # the last one closes the fence
         self.outcome += f" {len(printed)} characters" if printed else ""
