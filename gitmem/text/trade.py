@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 _CODE = re.compile(
     r"""(?x)
@@ -22,21 +23,23 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]*")
 
 
 def technical(text: str) -> bool:
-    """Whether a technology is named, or something that is written as in code."""
-    return bool(_CODE.search(text)) or any(True for _ in _technologies(text))
+    """Whether a technology is named, or something that is written as in code.
+
+    A line that is nothing but a name may spell it in any case: who uses "flask" means that.
+    """
+    return bool(_CODE.search(text)) or any(_named(line.strip()) for line in text.split("\n"))
 
 
-def _technologies(text: str) -> list[str]:
+def _named(line: str) -> bool:
     from gitmem.text.entity_names import gazetteer
 
     known = gazetteer()
-    words = [word.rstrip(".-") for word in _WORD.findall(text)]
-    found = []
-    for place, word in enumerate(words):
-        for name in (word, " ".join(words[place : place + 2])):
-            folded = name.casefold()
-            if folded in known.strict:
-                continue  # "make", "click", "black": too common
-            if folded in known.names and name in known.ordinary.get(folded, {name}):
-                found.append(name)
-    return found
+    if line.casefold() in known.names:
+        return True
+    words = [word.rstrip(".-") for word in _WORD.findall(line)]
+    pairs = (" ".join(pair) for pair in pairwise(words))
+    return any(
+        folded in known.names and name in known.ordinary.get(folded, {name})
+        for name in (*words, *pairs)
+        if (folded := name.casefold()) not in known.strict  # "make", "click": too common
+    )

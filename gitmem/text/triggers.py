@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -95,15 +95,18 @@ class Rule:
         return parts
 
 
-def find(prompt: str) -> list[Said]:
-    """Return what a prompt says that is worth keeping, in its order."""
+def find(prompt: str, *, kept: bool = False) -> list[Said]:
+    """Return what a prompt says that is worth keeping, in its order.
+
+    Of what is `kept` already it is only asked what it says, not whether it should be.
+    """
     if len(prompt) > LONGEST or prompt.lstrip()[:1] in ("/", "!"):
         return []
     text = _QUOTED.sub("", _CODE.sub("\n", prompt))
     if not any(word in text.lower() for rule in rules() for word in rule.anchors):
         return []
     long = len(text) > LONG
-    found = (_said(sentence, asked, long) for sentence, asked in _sentences(text))
+    found = (_said(sentence, asked, long, kept) for sentence, asked in _sentences(text))
     unique = {said.text.casefold(): said for said in found if said}
     return list(unique.values())[:MOST]
 
@@ -142,7 +145,7 @@ def _lines(text: str) -> Iterator[str]:
             yield item["item"] if item else line
 
 
-def _said(sentence: str, asked: bool, long: bool) -> Said | None:
+def _said(sentence: str, asked: bool, long: bool, kept: bool) -> Said | None:
     lower = sentence.lower()
     for rule in rules():
         flags = rule.flags
@@ -150,19 +153,19 @@ def _said(sentence: str, asked: bool, long: bool) -> Said | None:
             continue
         if "only_within" in flags or not any(word in lower for word in rule.anchors):
             continue
-        if said := _by(rule, sentence):
+        if said := _by(rule, sentence, kept):
             return said
     return None
 
 
-def _by(rule: Rule, sentence: str) -> Said | None:
+def _by(rule: Rule, sentence: str, kept: bool) -> Said | None:
     """Return what a sentence says by one rule."""
     parts = rule.parts(sentence)
-    if parts is None or not _fits(rule, parts):
+    if parts is None or not (kept or _fits(rule, parts)):
         return None
     rest = parts.get("said", "")
     if "within" in rule.flags:
-        inner = _inner(rest, rules())
+        inner = _inner(rest, kept)
         return replace(inner, correction=True) if inner else None
     said = Said(
         rule.kind,
@@ -174,18 +177,18 @@ def _by(rule: Rule, sentence: str) -> Said | None:
         against="against" in parts,
         personal="personal" in rule.flags or bool(_PERSONAL.match(rest or _bare(sentence))),
     )
-    inner = _inner(rest, rules()) if "as_said" in rule.flags else None
+    inner = _inner(rest, kept) if "as_said" in rule.flags else None
     return replace(inner, text=rest) if inner else said
 
 
 _PERSONAL = re.compile(r"(?i)(?:i|i'm|i’m|my)\b|我(?!们)")
 
 
-def _inner(rest: str, among: Sequence[Rule]) -> Said | None:
+def _inner(rest: str, kept: bool) -> Said | None:
     lower = rest.lower()
-    plain = (rule for rule in among if not {"as_said", "within"} & rule.flags)
+    plain = (rule for rule in rules() if not {"as_said", "within"} & rule.flags)
     tried = (rule for rule in plain if any(word in lower for word in rule.anchors))
-    return next((said for rule in tried if (said := _by(rule, rest))), None)
+    return next((said for rule in tried if (said := _by(rule, rest, kept))), None)
 
 
 def _fits(rule: Rule, parts: Mapping[str, str]) -> bool:

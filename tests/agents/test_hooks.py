@@ -268,12 +268,13 @@ def test_the_log_says_what_was_done_and_nothing_that_was_said(ready: Path) -> No
 
 
 def test_the_log_is_bounded(tmp_path: Path) -> None:
+    folder = tmp_path / "hooks"
     for number in range(8):
-        log_file.write(str(tmp_path), f"{number} {'x' * (log_file.LARGEST // 2)}")
-    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+        log_file.write(str(folder), f"{number} {'x' * (log_file.LARGEST // 2)}")
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert set(sizes) == {log_file.NAME, f"{log_file.NAME}.1"}
     assert max(sizes.values()) < 2 * log_file.LARGEST
-    assert (tmp_path / log_file.NAME).read_text().split()[1] in ("6", "7")
+    assert (folder / log_file.NAME).read_text().split()[1] in ("6", "7")
 
 
 def test_deinit_takes_all_of_it_away(ready: Path) -> None:

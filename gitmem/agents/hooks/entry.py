@@ -51,6 +51,13 @@ def _call(arguments: list[str], said: Said, start: str, folder: str) -> Call | N
 
 
 def _respond(call: Call) -> str:
+    if call.event == "post-tool":  # what tools did is in the transcript
+        return "nothing to do"
+    if call.event == "session-end":
+        from gitmem.agents.hooks import ended
+
+        ended.add(call.folder, call.agent, call.dialect.transcripts(call.said))
+        return "noted"
     if call.event == "session-start" and not call.role:
         kept = startup.load(call.start, startup.name_for(call.agent))
         if kept is not None:

@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 
+from gitmem.agents.capture import Capture
+from gitmem.agents.hooks import ended
 from gitmem.agents.hooks.call import Call
 from gitmem.agents.hooks.limit import TimeIsUp, within
 from gitmem.agents.hooks.recall import recalled
-from gitmem.agents.hooks.transcripts import Ended, take_in
+from gitmem.agents.hooks.transcripts import take_in
 from gitmem.api import Gitmem
 from gitmem.api import open as open_gitmem
+from gitmem.errors import GitmemError
 
-PATIENCE = {"session-start": 8.0, "prompt": 4.0, "session-end": 1.0}
-"""Seconds that an event may take while its agent waits; the others run beside it, or at its end."""
-
-LONGEST = 60.0
+PATIENCE = {"session-start": 8.0, "prompt": 4.0, "stop": 60.0, "pre-compact": 60.0}
+"""Seconds that an event may take; an agent waits for the first two."""
 
 
 def respond(call: Call) -> None:
     """Do what an event asks for; an excluded agent and a repository not set up get nothing."""
     gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
-    patience = PATIENCE.get(call.event, LONGEST)
-    with within(patience), open_gitmem(call.start, backend="program") as gm:
+    with within(PATIENCE[call.event]), open_gitmem(call.start, backend="program") as gm:
         if not gm.initialised:
             call.outcome = "not set up"
-        elif excluded(call, gm.settings["gitmem.excludeAgents"]):
+        elif excluded(call.agent, call.role, gm):
             call.outcome = "excluded"
         else:
             HANDLERS[call.event](call, gm)
 
 
-def excluded(call: Call, globs: tuple[str, ...]) -> bool:
+def excluded(agent: str, role: str, gm: Gitmem) -> bool:
     """Whether the user wants an agent left alone: by its name, or ``name/role`` of a subagent."""
-    names = [call.agent, f"{call.agent}/{call.role}"][: 2 if call.role else 1]
+    names = [agent, f"{agent}/{role}"][: 2 if role else 1]
+    globs = gm.settings["gitmem.excludeAgents"]
     return any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
@@ -45,32 +46,45 @@ def session_start(call: Call, gm: Gitmem) -> None:
 
 
 def prompt(call: Call, gm: Gitmem) -> None:
-    """Recall what the prompt is about, and capture what it says."""
-    asked = call.dialect.prompt(call.said)
+    """Capture what the prompt says, and recall what it is about."""
+    asked, kept = call.dialect.prompt(call.said), frozenset[str]()
+    if call.dialect.by_person(call.said):
+        with noted(call):
+            kept = Capture(gm, call.agent, call.session, call.folder).prompt(asked)
+    call.outcome += f" {len(kept)} kept" if kept else ""
     with suppress(TimeIsUp), within(gm.settings["gitmem.recallTimeout"] / 1e3):
-        call.answer(recalled(gm, asked, call.session))
+        call.answer(recalled(gm, asked, call.session, kept))
+        return
+    call.outcome += " too slow"
 
 
 def stop(call: Call, gm: Gitmem) -> None:
     """Take in what was said so far; nothing is printed, or the agent would go on."""
-    ended = Ended(call.folder)
-    ended.take_in(gm)
-    grown = take_in(gm, call.agent, call.dialect.transcripts(call.said))
-    call.outcome = f"{sum(growth.new for growth in grown)} rounds"
-    catch_up = getattr(gm, "catch_up", None)
-    if catch_up:
+    for agent, place in ended.take(call.folder):
+        if not excluded(agent, "", gm):
+            with noted(call):
+                take_in(gm, agent, [place])
+    with noted(call):
+        grown = take_in(gm, call.agent, call.dialect.transcripts(call.said))
+        call.outcome += f" {sum(growth.new for growth in grown)} rounds"
+        # What is said to a subagent, its agent says.
+        for growth in (one for one in grown if not one.about.parent):
+            capture = Capture(gm, growth.about.agent, growth.about.id, call.folder)
+            kept = capture.turns(growth.latest)
+            call.outcome += f" {len(kept)} kept" if kept else ""
+    with noted(call):
+        catch_up: Callable[[], object] = getattr(gm, "catch_up", lambda: None)
         catch_up()
     gm.leave(call.agent)
 
 
-def session_end(call: Call, gm: Gitmem) -> None:
-    """Leave a mark: an agent that ends gives a second and a half to all hooks together."""
-    Ended(call.folder).add(call.agent, call.dialect.transcripts(call.said))
-    gm.leave(call.agent)
-
-
-def post_tool(call: Call, gm: Gitmem) -> None:
-    """Do nothing: what tools did is in the transcript."""
+@contextmanager
+def noted(call: Call) -> Iterator[None]:
+    """Note an error of what is inside and go on: what follows is worth having without it."""
+    try:
+        yield
+    except GitmemError as error:
+        call.outcome += f" ({error.message})"
 
 
 HANDLERS: dict[str, Callable[[Call, Gitmem], None]] = {
@@ -78,6 +92,4 @@ HANDLERS: dict[str, Callable[[Call, Gitmem], None]] = {
     "prompt": prompt,
     "stop": stop,
     "pre-compact": stop,
-    "session-end": session_end,
-    "post-tool": post_tool,
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
-class TimeIsUp(Exception):
-    """It took too long."""
+class TimeIsUp(BaseException):
+    """It took too long. Like ^C no error of anything: an index would be taken for damaged."""
 
 
 @contextmanager
@@ -27,10 +28,13 @@ def within(seconds: float) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise TimeIsUp(f"more than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, began = signal.signal(signal.SIGALRM, ring), time.monotonic()
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, left or seconds))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:  # whoever set a limit around this one still has his
+            signal.setitimer(signal.ITIMER_REAL, max(left - time.monotonic() + began, 0.001))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -36,13 +36,19 @@ class Recollection(Protocol):
     def said(self) -> str: ...
 
 
-def recalled(gm: Gitmem, prompt: str, session: str) -> str:
-    """Return what is known about a prompt, fenced; empty where nothing is near enough."""
+def recalled(gm: Gitmem, prompt: str, session: str, without: Container[str] = ()) -> str:
+    """Return what is known about a prompt, fenced; empty where nothing is near enough.
+
+    `without` are ids of memories that the prompt itself said.
+    """
     asked = unfenced(prompt)[:LONGEST].strip()
     if not asked or asked.startswith("/"):
         return ""
     ask: Callable[..., Sequence[Recollection]] = getattr(gm, "recall", None) or partial(_found, gm)
-    lines = list(_lines(gm, ask(asked, session=session, limit=LIMIT)))
+    hits = ask(asked, session=session, limit=LIMIT)
+    lines = list(
+        _lines(gm, [hit for hit in hits if not hit.memory or hit.memory.id not in without])
+    )
     return fenced("\n".join(lines), ABOUT) if lines else ""
 
 
