@@ -49,15 +49,37 @@ def records(path: Path) -> Iterator[Mapping[str, Any] | Skipped]:
     Raises:
         Unreadable: as `lines`, or lines there are, but none is a JSON object.
     """
-    odd = sound = False
-    for line in _ended(path):
-        found = line if isinstance(line, Skipped) else _record(line)
-        if found is None:
-            continue
-        odd, sound = odd or isinstance(found, Skipped), sound or isinstance(found, dict)
-        yield found
-    if odd and not sound:
-        raise Unreadable(f"'{shown(path)}' has no line that is a JSON object")
+    return iter(Records(path))
+
+
+class Records:
+    """The JSON objects of a file of lines from `start` (bytes) on, as `records` yields them.
+
+    Afterwards `end` is where to go on; None where the last line counts and has no end yet, or a
+    line was too long.
+    """
+
+    def __init__(self, path: Path, start: int = 0) -> None:
+        self._path = path
+        self._start = start
+        self.end: int | None = None
+
+    def __iter__(self) -> Iterator[Mapping[str, Any] | Skipped]:
+        odd, sound, end = False, self._start > 0, self._start
+        whole = True
+        for line in _ended(self._path, self._start):
+            found = line if isinstance(line, Skipped) else _record(line)
+            if isinstance(line, bytes) and line.endswith(b"\n"):
+                end += len(line)
+            elif found is not None:
+                whole = False
+            if found is None:
+                continue
+            odd, sound = odd or isinstance(found, Skipped), sound or isinstance(found, dict)
+            yield found
+        if odd and not sound:
+            raise Unreadable(f"'{shown(self._path)}' has no line that is a JSON object")
+        self.end = end if whole else None
 
 
 def document(path: Path) -> Any:
@@ -130,10 +152,11 @@ def utc(moment: object) -> str:
     return ""
 
 
-def _ended(path: Path) -> Iterator[bytes | Skipped]:
-    """Yield the lines with their ends: only the last may have none."""
+def _ended(path: Path, at: int = 0) -> Iterator[bytes | Skipped]:
+    """Yield the lines from a place on, with their ends: only the last may have none."""
     with _opened(path) as stream:
-        start = _BOM
+        stream.seek(at)
+        start = b"" if at else _BOM
         while line := _read_line(path, stream):
             if len(line) <= LONGEST:
                 yield line.removeprefix(start)
