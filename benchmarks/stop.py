@@ -47,10 +47,13 @@ def main() -> None:
         bench.run(stop)
         first = time.perf_counter() - began
         bench.race(timed, given.rounds)
-        unit = timed[1].wall
-        rows = [[one.name, f"{one.wall:.0f} ms", f"{one.wall / unit:.2f} ×"] for one in timed]
+        unit = timed[1]
+        rows = [
+            [one.name, f"{one.wall:.0f} ms", f"{one.wall / unit.wall:.2f} ×", f"{one.cpu:.0f} ms"]
+            for one in timed
+        ]
         size = f"{file.stat().st_size / 1e6:.1f} MB, {transcript.number:,} records"
-        print(table([f"a transcript of {size}", "time", "× click hello"], rows))
+        print(table([f"a transcript of {size}", "time", "× click hello", "processor"], rows))
         print(f"\nthe first stop, which imports all of it: {first:.2f} s")
 
 

@@ -1,4 +1,7 @@
-"""What each event does, once the short way has no answer: brief, recall, capture, import."""
+"""What each event does, once the short way has no answer: brief, recall, capture, import.
+
+An agent waits: each loads what it needs, and no more.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 
-from gitmem.agents.capture import Capture
-from gitmem.agents.hooks import ended
 from gitmem.agents.hooks.call import Call
 from gitmem.agents.hooks.limit import TimeIsUp, within
-from gitmem.agents.hooks.recall import recalled
-from gitmem.agents.hooks.transcripts import take_in
 from gitmem.api import Gitmem
 from gitmem.api import open as open_gitmem
 from gitmem.errors import GitmemError
+from gitmem.text.triggers import find
 
 PATIENCE = {"session-start": 8.0, "prompt": 4.0, "stop": 60.0, "pre-compact": 60.0}
 """Seconds that an event may take; an agent waits for the first two."""
@@ -47,11 +47,15 @@ def session_start(call: Call, gm: Gitmem) -> None:
 
 def prompt(call: Call, gm: Gitmem) -> None:
     """Capture what the prompt says, and recall what it is about."""
+    from gitmem.agents.hooks.recall import recalled
+
     asked, kept = call.dialect.prompt(call.said), frozenset[str]()
-    if call.dialect.by_person(call.said):
+    if call.dialect.by_person(call.said) and find(asked):
+        from gitmem.agents.capture import Capture
+
         with noted(call):
             kept = Capture(gm, call.agent, call.session, call.folder).prompt(asked)
-    call.outcome += f" {len(kept)} kept" if kept else ""
+            call.outcome += f" {len(kept)} kept"
     with suppress(TimeIsUp), within(gm.settings["gitmem.recallTimeout"] / 1e3):
         call.answer(recalled(gm, asked, call.session, kept))
         return
@@ -60,6 +64,10 @@ def prompt(call: Call, gm: Gitmem) -> None:
 
 def stop(call: Call, gm: Gitmem) -> None:
     """Take in what was said so far; nothing is printed, or the agent would go on."""
+    from gitmem.agents.capture import Capture
+    from gitmem.agents.hooks import ended
+    from gitmem.agents.hooks.transcripts import take_in
+
     for agent, place in ended.take(call.folder):
         if not excluded(agent, "", gm):
             with noted(call):
