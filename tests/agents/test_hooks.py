@@ -120,9 +120,8 @@ BROKEN = {
 @pytest.mark.parametrize("said", BROKEN.values(), ids=list(BROKEN))
 def test_what_cannot_be_understood_is_answered_with_nothing(said: bytes, repo: Path) -> None:
     assert run_cli("init", cwd=repo).returncode == 0
-    for event in ("session-start", "prompt", "stop"):
-        for agent in ("", "claude-code"):
-            assert hook(repo, event, said, agent) == ""
+    for event, agent in (("session-start", ""), ("prompt", "claude-code"), ("stop", "codex")):
+        assert hook(repo, event, said, agent) == ""
 
 
 @pytest.mark.parametrize(
@@ -200,6 +199,18 @@ def test_a_subdirectory_a_worktree_and_a_directory_that_is_gone(ready: Path) -> 
     gone = sample("claude-code", ready / "gone", "session-start")
     project = {"CLAUDE_PROJECT_DIR": str(ready)}
     assert "Use PostgreSQL" in context(hook(ready.parent, "session-start", gone, env=project))
+
+
+def test_a_directory_that_was_deleted_under_the_agent(ready: Path) -> None:
+    said = json.dumps(sample("claude-code", ready, "session-start"))
+    gone = ready.parent / "gone"
+    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -P -m gitmem hook session-start"
+    gone.mkdir()
+    done = subprocess.run(
+        ["sh", "-c", script], input=said, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Use PostgreSQL" in context(done.stdout)
 
 
 def test_a_session_that_left_the_repository_still_belongs_to_it(ready: Path) -> None:

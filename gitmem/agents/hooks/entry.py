@@ -28,11 +28,11 @@ def run(arguments: list[str]) -> None:
             os.write(1, USAGE.encode())
             return
         said = stdin.read(0)
-        start = _start(said)
+        start, found = _start(said)
         folder = _folder(start)
         call = _call(arguments, said, start, folder or "")
         if call and folder is not None:
-            outcome = _respond(call)
+            outcome = _respond(call) if found else "no repository"
     except BaseException as error:  # ^C and a broken pipe too: an agent is never failed
         outcome = _told(error)
     if folder is not None:
@@ -69,17 +69,27 @@ def _respond(call: Call) -> str:
     return call.outcome.strip() or "nothing to say"
 
 
-def _start(said: Said) -> str:
-    """Return where the session is: its directory, or the project's if that is no repository's."""
-    places = [text(said, "cwd"), *(os.environ.get(name, "") for name in PROJECTS), os.getcwd()]
+def _start(said: Said) -> tuple[str, bool]:
+    """Return where the session is, and whether there is, or may be, a repository.
+
+    That is its directory, or the project's where that one is no repository's.
+    """
+    places = [text(said, "cwd"), *(os.environ.get(name, "") for name in PROJECTS), _here()]
     known = [place for place in places if os.path.isabs(place) and os.path.isdir(place)]
     for place in known:
         try:
             startup.locate(place)
-            return place
+            return place, True
         except startup.Unusual:
             continue
-    return known[0]
+    return known[0], "GIT_DIR" in os.environ  # only git can tell then
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return os.sep
 
 
 def _folder(start: str) -> str | None:
