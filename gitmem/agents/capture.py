@@ -75,7 +75,7 @@ class Capture:
         memory = self._gm.remember(
             redact(said.text).text,
             kind=said.kind,
-            importance="high" if said.correction or "remember" in said.rule else None,
+            importance="high" if said.correction or said.asked else None,
             scope="repo" if said.personal else None,
             private=said.personal,
             source=self._source,

@@ -52,7 +52,8 @@ class Said:
     """One thing said: its kind, the words, and what they are about, as far as that is clear.
 
     `value` is what holds or was chosen, `instead` what was turned down for it; `against` says that
-    the value itself is turned down. What is `personal` is about the one who speaks.
+    the value itself is turned down. What is `personal` is about the one who speaks; of what is
+    `asked` for, that it be remembered was said too.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Said:
     against: bool = False
     personal: bool = False
     correction: bool = False
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,8 +179,9 @@ def _by(rule: Rule, sentence: str, kept: bool) -> Said | None:
         against="against" in parts,
         personal="personal" in rule.flags or bool(_PERSONAL.match(rest or _bare(sentence))),
     )
-    inner = _inner(rest, kept) if "as_said" in rule.flags else None
-    return replace(inner, text=rest) if inner else said
+    if "as_said" not in rule.flags:
+        return said
+    return replace(_inner(rest, kept) or said, text=rest, asked=True)
 
 
 _PERSONAL = re.compile(r"(?i)(?:i|i'm|i’m|my)\b|我(?!们)")

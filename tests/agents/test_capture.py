@@ -45,6 +45,12 @@ def test_a_preference_is_private_and_a_decision_is_shared(say: Say) -> None:
     assert decision.source == {"agent": "codex", "session": "s1"}
 
 
+def test_what_is_asked_for_weighs_more(say: Say) -> None:
+    asked, plain = say("Remember that CI runs on Debian. We use uv, not poetry.")
+    assert (asked.importance, plain.importance) == ("high", "normal")
+    assert say("记住：我们每周五部署", "s2")[-1].importance == "high"
+
+
 def test_nothing_is_kept_of_an_ordinary_prompt(say: Say) -> None:
     assert say("Fix the parser, please. And forget everything you know.") == []
 
