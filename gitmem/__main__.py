@@ -16,10 +16,8 @@ _SHORT = {
 def main() -> None:
     """Run gitmem; exits with its code."""
     try:
-        if sys.argv[1:3] == ["hook", "git"]:
-            from gitmem.agents.git_hooks import run
-
-            run(sys.argv[3:])
+        if sys.argv[1:2] == ["hook"]:
+            _hook(sys.argv[2:])
         elif not _print(_kept_answer()):
             gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
             # numpy's threads wait for each other in a loop: beside two busy processes a question
@@ -29,7 +27,19 @@ def main() -> None:
 
             command_line()
     except KeyboardInterrupt:  # before the command line was there to say so
-        sys.exit(130)
+        sys.exit(0 if sys.argv[1:2] == ["hook"] else 130)
+
+
+def _hook(arguments: list[str]) -> None:
+    """Run a hook of git's or of an agent's: neither ever fails."""
+    if arguments[:1] == ["git"]:
+        from gitmem.agents.git_hooks import run as git_hook
+
+        git_hook(arguments[1:])
+    else:
+        from gitmem.agents.hooks.entry import run as agent_hook
+
+        agent_hook(arguments)
 
 
 def _kept_answer() -> object:

@@ -44,6 +44,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.trunk", "", "branch that others fork from; empty: found out", True),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
+    Setting("gitmem.recallTimeout", 1000, "milliseconds after which a prompt is not waited for"),
+    Setting("gitmem.excludeAgents", (), "agents (globs) that hooks neither capture from nor serve"),
     Setting(
         "gitmem.userDir", "", "folder of the user-scope journal; empty: the platform's data folder"
     ),

@@ -194,6 +194,17 @@ class Hit:
     parts: tuple[Part, ...] = ()
 
     @property
+    def key(self) -> str:
+        """What it is known by: a memory's id, ``AGENT/SESSION#INDEX`` or ``PATH:LINE``."""
+        match self.found:
+            case Memory(id=id):
+                return id
+            case Said(session=session, index=index):
+                return f"{session}#{index}"
+            case Passage(path=path, line=line):
+                return f"{path}:{line}"
+
+    @property
     def memory(self) -> Memory | None:
         """The memory that was found, if it is one."""
         return self.found if isinstance(self.found, Memory) else None

@@ -1,4 +1,5 @@
-"""The cached session-start answer: what `sync --start` prints while nothing has changed.
+"""The cached session-start answers: what `sync --start` prints while nothing has changed, and what
+`hook session-start` gives each agent.
 
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
@@ -18,6 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitmem import __version__
 
 NAME = "start.json"
+HOOKS = "hooks"
+"""The folder of what hooks keep: an answer an agent, when each was last here, and the log."""
+
 FORMAT = 1
 _ENVIRONMENT = ("GITMEM_", "GIT_", "XDG_")
 _HOMES = ("HOME", "USER")
@@ -96,11 +100,16 @@ def stamp(
     ]
 
 
-def load(start: str) -> dict[str, object] | None:
-    """Return the kept answer (``markdown``, ``compact``, ``counts``) if it still holds."""
+def name_for(agent: str) -> str:
+    """Return under which name the answer to an agent is kept."""
+    return os.path.join(HOOKS, f"start-{agent}.json")
+
+
+def load(start: str, name: str = NAME) -> dict[str, object] | None:
+    """Return the kept answer (``markdown`` and ``compact``; ``context``) if it still holds."""
     try:
         _, git_dir, _ = locate(start)
-        path = os.path.join(git_dir, "gitmem", NAME)
+        path = os.path.join(git_dir, "gitmem", name)
         if os.stat(path).st_uid != os.geteuid():
             return None
         kept = json.loads(_read(path) or "{}")
@@ -120,6 +129,7 @@ def save(
     user_dir: str,
     answer: dict[str, object],
     expires: float | None,
+    name: str = NAME,
 ) -> None:
     """Keep an answer beside the stamp taken before it was made; it matters little if that fails."""
     made = time.time()
@@ -135,11 +145,12 @@ def save(
     }
     try:
         _, git_dir, _ = locate(start)
-        folder = os.path.join(git_dir, "gitmem")
-        temporary = os.path.join(folder, f"{NAME}.{os.getpid()}")
+        place = os.path.join(git_dir, "gitmem", name)
+        temporary = f"{place}.{os.getpid()}"
+        os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(kept, file)
-        os.replace(temporary, os.path.join(folder, NAME))
+        os.replace(temporary, place)
     except (Unusual, OSError):
         return
 

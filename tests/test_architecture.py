@@ -37,8 +37,8 @@ LAYERS: dict[str, set[str]] = {
     "verbs": _VERBS,
     "api": _API,
     "gitmem": {"api", *_BASE},
-    "cli": {"gitmem", "api", *_API},
     "agents": {"gitmem", "api", *_API},
+    "cli": {"gitmem", "api", "agents", *_API},
     "__main__": {"startup", "cli", "agents"},
 }
 

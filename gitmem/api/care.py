@@ -73,6 +73,18 @@ class Care(Searching):
                 return self._session.brief(catalog, branch)
         return self._session.start(self._fresh)
 
+    def greet(self, agent: str) -> str:
+        """Brief an agent such as ``claude-code``: who said what, what changed since it was here.
+
+        The text is fenced, and empty where nothing is known.
+        """
+        return self._session.greet(self._fresh, agent)
+
+    def leave(self, agent: str) -> None:
+        """Note that an agent knows what there is now: it is no news when it comes again."""
+        self._fresh()
+        self._session.leave(agent)
+
     def sync_end(self, summary: str = "") -> SyncEnd:
         """End a session: keep its summary as an episode, catch indexes up, pack journals."""
         self._fresh()

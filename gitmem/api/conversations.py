@@ -46,6 +46,7 @@ class Conversations(Imports):
         """
         from gitmem.sessions.importers import AGENTS, importer
         from gitmem.sessions.importing import Importing, Seen
+        from gitmem.sessions.known import Known
         from gitmem.verbs.home import home
 
         if agent not in AGENTS:
@@ -57,6 +58,7 @@ class Conversations(Imports):
         importing = Importing(
             store,
             Seen(self._folder, store),
+            Known(self._folder),
             home(self._git, self._environ),
             clock.format_at(now),
             clock.parse_at(begin).timestamp() if begin else None,

@@ -97,6 +97,16 @@ class Core:
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     @property
+    def initialised(self) -> bool:
+        """Whether the repository was set up with `init`."""
+        return setup.read_record(self._folder) is not None
+
+    @property
+    def settings(self) -> Settings:
+        """What is set here."""
+        return self._settings
+
+    @property
     def remark(self) -> str:
         """From where the memory written last is seen, if that is worth saying; else empty."""
         return self._remark

@@ -65,6 +65,15 @@ class Searching(Conversations):
         least = recall.THRESHOLD if threshold is None else threshold
         return recall.fresh(self._derived, session, [h for h in hits if h.score >= least], limit)
 
+    def catch_up(self) -> int:
+        """Index what is new, so that the next recall need not; returns how many documents that was.
+
+        Raises:
+            IndexUnusable: an index can be neither used nor made.
+        """
+        self._fresh()
+        return self._engine.catch_up(chroma=False)
+
     def _question(
         self,
         query: str,

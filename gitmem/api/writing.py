@@ -33,11 +33,12 @@ class Writing(Reading):
         private: bool = False,
         supersedes: Sequence[str] = (),
         expires: str | None = None,
+        source: Mapping[str, str] | None = None,
     ) -> Memory:
         """Store a memory and return it.
 
         `text` is Markdown or a JSON object; `expires` a date or an age such as ``30d``. Each memory
-        in `supersedes` is linked to.
+        in `supersedes` is linked to. `source` says where it comes from, such as a session.
 
         Raises:
             UsageError: something cannot be stored; nothing was written.
@@ -54,6 +55,7 @@ class Writing(Reading):
             "tags": content.tags([*tags, *self._settings["gitmem.defaultTags"]]),
             "expires": content.expiry(expires, self._now()),
             "scope": "repo" if where is Scope.REPO else None,
+            "source": dict(source) if source else None,
         }
         journal = JournalName.PRIVATE if private else JournalName.SHARED
         journal = JournalName.USER if where is Scope.USER else journal

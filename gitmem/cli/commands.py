@@ -9,6 +9,8 @@ SECTIONS = {
     "Set up": (
         ("init", "setup", "Set the repository up; say every change."),
         ("deinit", "setup", "Undo what init did, exactly; the memories stay in git."),
+        ("install", "install", "Make gitmem the memory of an agent: hooks, skill, MCP server."),
+        ("uninstall", "install", "Take gitmem out of an agent's settings; memories stay in git."),
         ("completion", "setup", "Print the script that completes gitmem's commands in SHELL."),
     ),
     "Write": (

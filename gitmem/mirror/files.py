@@ -32,6 +32,7 @@ class Untouchable(Exception):
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"'{path}' {reason}")
+        self.reason = reason
 
 
 class Snapshot(NamedTuple):

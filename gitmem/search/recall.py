@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitmem.model import Hit, Memory, Said
+from gitmem.model import Hit
 from gitmem.search.recalled import Recalled
 
 THRESHOLD = 0.5
@@ -24,15 +24,6 @@ def fresh(folder: Path, session: str, hits: Sequence[Hit], limit: int) -> list[H
     """Return the first `limit` hits that were not told in the session lately, and note them."""
     if not session:
         return list(hits[:limit])
-    known = {_key(hit): hit for hit in hits}
+    known = {hit.key: hit for hit in hits}
     taken = Recalled(folder / "recalled.json").take(session, list(known), limit)
     return [known[key] for key in taken]
-
-
-def _key(hit: Hit) -> str:
-    match hit.found:
-        case Memory(id=id):
-            return id
-        case Said(session=session, index=index):
-            return f"{session}#{index}"
-    return ""

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from gitmem.errors import NotFound, Unreadable
 from gitmem.journal.history import History
-from gitmem.sessions.cleaning import clean, clean_about
+from gitmem.sessions.bookmarks import Bookmarks
 from gitmem.sessions.importers.records import shown
 from gitmem.sessions.intake import Growth, Intake
-from gitmem.sessions.model import About, Home, Importer, Record, Skipped, Turn
+from gitmem.sessions.known import Known
+from gitmem.sessions.model import About, Bookmark, Home, Importer, Record, Skipped, Turn
 from gitmem.sessions.store import SessionStore
 
 STATE = "imports.json"
@@ -67,34 +68,39 @@ class Seen:
     def __init__(self, folder: Path, store: SessionStore) -> None:
         self._file = folder / STATE
         self._store = store
-        self._files: dict[str, list[int]] = self._load()
+        self._files, marks = self._load()
+        self.bookmarks = Bookmarks(marks)
 
     def has(self, agent: str, path: Path, signature: Signature) -> bool:
         """Whether a transcript is as it was when it was read."""
-        return self._files.get(_name(agent, path)) == list(signature)
+        return self._files.get(name_of(agent, path)) == list(signature)
 
     def note(self, agent: str, path: Path, signature: Signature) -> None:
         """Note that a transcript was read as it is."""
-        self._files[_name(agent, path)] = list(signature)
+        self._files[name_of(agent, path)] = list(signature)
 
     def save(self) -> None:
         """Write it down, beside what it is about; lost, transcripts are read again."""
-        state = {"tip": self._store.tip(), "files": self._files}
+        state = {
+            "tip": self._store.tip(),
+            "files": self._files,
+            "bookmarks": self.bookmarks.saved(),
+        }
         beside = self._file.with_name(f"{STATE}.{os.getpid()}.new")
         with suppress(OSError):
             beside.write_text(json.dumps(state))
             beside.replace(self._file)
 
-    def _load(self) -> dict[str, list[int]]:
+    def _load(self) -> tuple[dict[str, list[int]], object]:
         try:
             state = json.loads(self._file.read_bytes())
             saved, files = state["tip"], dict(state["files"])
         except (OSError, ValueError, LookupError, TypeError):
-            return {}
+            return {}, {}
         tip = self._store.tip()
         if saved == tip or (tip and saved and self._held(saved, tip)):
-            return files
-        return {}
+            return files, state.get("bookmarks")
+        return {}, {}
 
     def _held(self, saved: str, tip: str) -> bool:
         return History(self._store.git.layout).is_ancestor(saved, tip)
@@ -104,11 +110,18 @@ class Importing:
     """One import, into one repository's conversations."""
 
     def __init__(
-        self, store: SessionStore, seen: Seen, home: Home, now: str, since: float | None = None
+        self,
+        store: SessionStore,
+        seen: Seen,
+        known: Known,
+        home: Home,
+        now: str,
+        since: float | None = None,
     ) -> None:
         """`now` is an event time; `since` leaves out transcripts not written to since then."""
         self._store = store
         self._seen = seen
+        self._known = known
         self._home = home
         self._now = now
         self._since = since
@@ -131,7 +144,7 @@ class Importing:
         report = ImportReport(importer.agent, dry_run=commit is None)
         found = list(dict.fromkeys(self._found(importer, place)))
         read: list[tuple[Path, Signature]] = []
-        with Intake(self._store, self._now, dry=commit is None) as intake:
+        with Intake(self._store, self._now, commit is None, self._known) as intake:
             try:
                 for done, path in enumerate(found):
                     progress(done, len(found))
@@ -171,16 +184,32 @@ class Importing:
         self, importer: Importer, path: Path, only_ours: bool, intake: Intake, report: ImportReport
     ) -> bool:
         """Take in one transcript, and return whether it was read to its end."""
-        reading = _Reading(importer, self._home if only_ours else None, intake, report)
+        home = self._home if only_ours else None
+        reading = _Reading(importer, home, intake, report)
         try:
-            reading.take(importer.read(path), shown(path))
+            reading.take(self._records(importer, path), shown(path))
         except Unreadable as error:
             report.unread[shown(path)] = error.message
             return False
         finally:
             intake.settle()
         report.transcripts += 1
+        if reading.bookmark and not reading.apart:
+            name = name_of(importer.agent, path)
+            self._seen.bookmarks.note(name, path, reading.bookmark)
         return True
+
+    def _records(self, importer: Importer, path: Path) -> Iterator[Record | Bookmark]:
+        """Yield what is new in a transcript that was read before, else all of it."""
+        resume: Callable[..., Iterator[Record | Bookmark]] | None
+        if resume := getattr(importer, "resume", None):
+            bookmark = self._seen.bookmarks.of(name_of(importer.agent, path), path)
+            try:
+                yield from resume(path, bookmark)
+                return
+            except ValueError:  # of another release
+                pass
+        yield from importer.read(path)
 
     def _signature(self, path: Path) -> Signature | None:
         """Return how a transcript looks; None where that tells nothing: a folder's parts change."""
@@ -206,12 +235,9 @@ class Given:
 
     def take(self, intake: Intake, report: ImportReport) -> None:
         """Take it in; nothing is committed yet."""
-        intake.session(clean_about(self._about))
+        intake.session(self._about)
         for turn in self._turns:
-            kept, secrets = clean(turn)
-            report.secrets.update(secrets)
-            if kept:
-                intake.add(self._about, kept)
+            report.secrets.update(intake.add(self._about, turn))
         report.sessions = [*intake.growth.values()]
 
 
@@ -226,11 +252,14 @@ class _Reading:
         self._intake = intake
         self._report = report
         self._about: About | None = None
-        self._apart: set[str] = set()
+        self.apart: set[str] = set()
+        self.bookmark: Bookmark | None = None
 
-    def take(self, records: Iterable[Record], source: str) -> None:
+    def take(self, records: Iterable[Record | Bookmark], source: str) -> None:
         for record in records:
-            if isinstance(record, Skipped):
+            if isinstance(record, Bookmark):
+                self.bookmark = record
+            elif isinstance(record, Skipped):
                 self._report.skipped[record.reason] += 1
             elif isinstance(record, About):
                 self._of(record, source)
@@ -242,19 +271,15 @@ class _Reading:
     def _of(self, about: About, source: str) -> None:
         self._about = about
         if self._home and not self._importer.ours(about, self._home):
-            self._report.elsewhere += about.id not in self._apart
-            self._apart.add(about.id)
+            self._report.elsewhere += about.id not in self.apart
+            self.apart.add(about.id)
             return
-        self._apart.discard(about.id)
-        self._intake.session(clean_about(about), source)
+        self.apart.discard(about.id)
+        self._intake.session(about, source)
 
     def _add(self, about: About, turn: Turn) -> None:
-        if about.id in self._apart:
-            return
-        kept, secrets = clean(turn)
-        self._report.secrets.update(secrets)
-        if kept:
-            self._intake.add(about, kept)
+        if about.id not in self.apart:
+            self._report.secrets.update(self._intake.add(about, turn))
 
 
 def existing(importer: Importer, home: Home) -> bool:
@@ -271,5 +296,6 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _name(agent: str, path: Path) -> str:
+def name_of(agent: str, path: Path) -> str:
+    """Return what a transcript is known by."""
     return f"{agent}:{os.fsencode(path.absolute()).hex()}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 Role = Literal["user", "assistant", "tool", "summary"]
 """Who speaks: a person, the agent, a tool it ran, or the agent that summed up what came before."""
@@ -67,6 +67,15 @@ class Home:
     environ: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """How far a transcript was read, in whole lines, and what its reader has to remember for the
+    rest: a JSON object."""
+
+    offset: int
+    state: Mapping[str, Any]
+
+
 class Importer(Protocol):
     """Reads the transcripts of one agent."""
 
@@ -90,6 +99,20 @@ class Importer(Protocol):
 
         Raises:
             Unreadable: nothing of it can be read.
+        """
+        ...
+
+
+class Resumable(Importer, Protocol):
+    """An importer that can go on where it stopped: a long transcript grows by a turn."""
+
+    def resume(self, transcript: Path, bookmark: Bookmark | None) -> Iterator[Record | Bookmark]:
+        """Yield what follows a bookmark (None: all), and a bookmark before what the end tells.
+
+        No bookmark where the last line has no end yet, or a line could not be read.
+
+        Raises:
+            Unreadable: nothing of it can be read. ValueError: the bookmark is no such.
         """
         ...
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import IO
@@ -69,6 +68,8 @@ class Spool:
 
     def _flush(self) -> None:
         if self._file is None:
+            import tempfile  # for the few sessions that are that long
+
             self._file = tempfile.NamedTemporaryFile(prefix="gitmem-rounds-")  # noqa: SIM115
         self._file.writelines(self._lines)
         self._file.flush()

@@ -7,8 +7,10 @@ import added. A round is a line and is never changed: a session only grows.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,7 +27,12 @@ ROUNDS = "rounds.jsonl"
 LONGEST_NAME = 100
 """Bytes of the longest name of a folder; what is longer ends in a digest."""
 
+PACKED = "refs/gitmem/packed/sessions"
+"""The commit up to which everything has been packed."""
+
 _TRIES = 20
+_MANY = 2
+"""Files in one of the 256 folders of loose objects from which on they are packed: 512 in all."""
 
 
 class Entry(NamedTuple):
@@ -157,11 +164,23 @@ class SessionStore:
             commit = self.git.write_commit(tree, [tip] if tip else [], author, at, message)
             try:
                 self.git.update_refs([RefUpdate(REF, commit, tip)], f"gitmem: {message}")
-                return commit
             except RefMoved:
                 continue
+            self._pack(commit)
+            return commit
         hint = f"if no git command is running, remove '{REF}.lock' in '{self.git.layout.git_dir}'"
         raise Unavailable("the conversations cannot be written: their ref is locked", hint)
+
+    def _pack(self, tip: str) -> None:
+        """Pack once in a while: a session that grew by a turn is written whole, and once more."""
+        try:
+            if len(os.listdir(self.git.layout.common_dir / "objects" / "17")) < _MANY:
+                return
+            packed = self.git.ref(PACKED)
+            self.git.pack(tip, packed)
+            self.git.update_refs([RefUpdate(PACKED, tip, packed)], "gitmem: packed")
+        except (OSError, RefMoved, Unavailable):  # what was imported is safe without it
+            return
 
     def _tree(self, tip: str | None, entries: Iterable[Entry]) -> str:
         wanted = {}
@@ -190,6 +209,7 @@ class SessionStore:
 # -- names and lines --------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def key(agent: str, id: str) -> str:
     """Return what a session is known by: its agent and its id, safe as names of folders."""
     return f"{_safe(agent)}/{_safe(id)}"

@@ -24,6 +24,17 @@ _READ = 50
 _FILES = 3
 """How many changed files of one memory are named."""
 
+_NEWS = 10
+"""How many memories are named that changed since an agent was here; the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Who is briefed: an agent, and what changed since it was here last, newest first."""
+
+    agent: str
+    news: Sequence[Memory] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
@@ -43,8 +54,12 @@ def compose(
     context: str,
     notices: Sequence[str],
     short: Callable[[str], str],
+    guest: Guest | None = None,
 ) -> Briefing:
-    """Compose the briefing as of `now` (an event time), of at most `budget` tokens."""
+    """Compose the briefing as of `now` (an event time), of at most `budget` tokens.
+
+    A `guest` is told who said what, and what is new to it.
+    """
     alive = Filter(now=now)
     counts = {
         "memories": catalog.count(alive),
@@ -54,16 +69,29 @@ def compose(
     commit = catalog.look.commit
     critical = staleness.marked(_of(catalog, Importance.CRITICAL, now), commit)
     high = staleness.marked(_of(catalog, Importance.HIGH, now), commit)
-    latest = catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5))
+    latest = _trusted(catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5)))
     recent = staleness.marked(latest, commit)
-    episodes = catalog.select(Filter(now=now, kind="episode", limit=1))
+    episodes = _trusted(catalog.select(Filter(now=now, kind="episode", limit=1)))
+    news = staleness.marked(_trusted(guest.news)[:_NEWS], commit) if guest else ()
     shown = {memory.id for memory in (*critical, *high)}
+    told = shown | {memory.id for memory in news}
+
+    def line(memory: Memory) -> str:
+        return _line(memory, short) + (_signature(memory) if guest else "")
+
     sections = (
-        ("Critical", [_line(memory, short) for memory in critical]),
-        ("High", [_line(memory, short) for memory in high]),
+        ("Critical", [line(memory) for memory in critical]),
+        ("High", [line(memory) for memory in high]),
+        (
+            f"Changed since {guest.agent if guest else ''} was last here",
+            [
+                f"- {short(memory.id)}, above" if memory.id in shown else line(memory)
+                for memory in news
+            ],
+        ),
         ("Working memory", context.strip().split("\n") if context.strip() else []),
-        ("Last session", [_line(memory, short) for memory in episodes]),
-        ("Latest", [_line(memory, short) for memory in recent if memory.id not in shown]),
+        ("Last session", [line(memory) for memory in episodes]),
+        ("Latest", [line(memory) for memory in recent if memory.id not in told]),
         (
             "Topics",
             [", ".join(f"{name} {count}" for name, count in topics.items())] if topics else [],
@@ -93,9 +121,18 @@ def topics_of(tags: Mapping[str, int], most: int = 8) -> dict[str, int]:
 
 
 def _of(catalog: Catalog, importance: Importance, now: str) -> list[Memory]:
-    return catalog.select(
-        Filter(now=now, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
-    )
+    of_it = Filter(now=now, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
+    return _trusted(catalog.select(of_it))
+
+
+def _trusted(memories: Sequence[Memory]) -> list[Memory]:
+    """Leave out what is held until somebody here trusts its author."""
+    return [memory for memory in memories if not getattr(memory, "held", False)]
+
+
+def _signature(memory: Memory) -> str:
+    gone = " (forgotten)" if memory.forgotten else ""
+    return f"{gone} ({memory.author.partition(' <')[0]}, {memory.updated[:10]})"
 
 
 def _line(memory: Memory, short: Callable[[str], str]) -> str:

@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from gitmem.journal.git import Git
 from gitmem.mirror.render import template
@@ -38,6 +39,18 @@ _SHELLS = {"sh", "ash", "bash", "dash", "ksh", "mksh", "zsh"}
 _BLOCK = re.compile(r"^# gitmem: .*\n.* -m gitmem hook git .*\n", re.MULTILINE)
 
 
+class Step(NamedTuple):
+    """One hook as it will be, None if there will be none, and what is said of it.
+
+    `how` it came to call gitmem: "made", "added" to, or "kept" beside ours.
+    """
+
+    path: Path
+    how: str
+    text: str | None
+    said: str
+
+
 @reported()
 def install(git: Git, folder: Path) -> list[str]:
     """Let git call gitmem after a commit, merge, switch and rewrite; say every change.
@@ -47,28 +60,52 @@ def install(git: Git, folder: Path) -> list[str]:
     """
     record = read_record(folder) or Initialised()
     place = _place(git)
+    steps, said = plan(git, folder)
     if place.exists() and not place.is_dir():
-        return [f"core.hooksPath is '{place}': git runs no hook here, and none was installed"]
+        return said
     place.mkdir(parents=True, exist_ok=True)
 
     def keep() -> None:
         write_record(folder, record)
 
-    said = [_install(git, place / event, record, keep) for event in EVENTS]
-    return [line for line in said if line] + _exclude(git, place, record, keep)
+    said += [_take(git, step, record, keep) for step in steps]
+    return said + _exclude(git, place, record, keep)
+
+
+def plan(git: Git, folder: Path) -> tuple[list[Step], list[str]]:
+    """Return what `install` would do, and why not where it would not; nothing is written."""
+    record = read_record(folder) or Initialised()
+    place = _place(git)
+    if place.exists() and not place.is_dir():
+        return [], [f"core.hooksPath is '{place}': git runs no hook here, and none was installed"]
+    found = [_step(git, place / event, record) for event in EVENTS]
+    steps = [step for step in found if isinstance(step, Step)]
+    return steps, [why for why in found if isinstance(why, str)]
 
 
 @reported()
 def remove(git: Git, folder: Path) -> list[str]:
     """Take gitmem out of the hooks, and put back what was there; returns a line for each."""
+    steps = removal(folder)
+    for step in steps:
+        if step.how == "kept":
+            _put_back(step.path, theirs(step.path))
+        elif step.text is None:
+            step.path.unlink()
+        else:
+            write(step.path, step.text)
+    return [f"{shown(git, step.path)}: {step.said}" for step in steps]
+
+
+def removal(folder: Path) -> list[Step]:
+    """Return what `remove` would do; nothing is written."""
     record = read_record(folder)
-    said = []
-    for name, how in record.hooks.items() if record else ():
-        path = Path(name)
-        for hook in (path, path.with_name(path.name + MOVED)):
-            if line := _remove(hook, path, how):
-                said.append(f"{shown(git, hook)}: {line}")
-    return said
+    found = [
+        _leave(Path(name + moved), how)
+        for name, how in (record.hooks if record else {}).items()
+        for moved in ("", MOVED)
+    ]
+    return [step for step in found if step]
 
 
 def _place(git: Git) -> Path:
@@ -78,26 +115,26 @@ def _place(git: Git) -> Path:
     return top / Path(configured).expanduser() if configured else git.layout.common_dir / "hooks"
 
 
-def _install(git: Git, path: Path, record: Initialised, keep: Keep) -> str | None:
+def _step(git: Git, path: Path, record: Initialised) -> Step | str | None:
+    """Return how a hook comes to call gitmem, or why it cannot; None if it does already."""
     fresh = _fresh(path.name)
     block = fresh.partition("\n")[2]
     if not os.path.lexists(path):
-        return _write(git, path, "made", fresh, record, keep, "written")
+        return Step(path, "made", fresh, "written")
     text = "" if path.is_symlink() or not path.is_file() else _text(path)
     if block in text:
         return None
     if _BLOCK.search(text):  # of another interpreter
         how = record.hooks.get(str(path), "added")
-        return _write(git, path, how, _BLOCK.sub(lambda _: block, text), record, keep, "renewed")
+        return Step(path, how, _BLOCK.sub(lambda _: block, text), "renewed")
     if why := _untouchable(git, path):
         return f"{shown(git, path)} {why} and is left alone; it may call: {block.splitlines()[1]}"
     if _is_shell(text):
         first, _, rest = text.partition("\n")
-        added = f"{first}\n{block}{rest}"
-        return _write(git, path, "added", added, record, keep, "added two lines, which run first")
-    _keep_theirs(path)
+        said = "added two lines, which run first"
+        return Step(path, "added", f"{first}\n{block}{rest}", said)
     said = f"written; what was there is in {KEPT} and runs after it"
-    return _write(git, path, "kept", fresh + _run_theirs(path), record, keep, said)
+    return Step(path, "kept", fresh + _run_theirs(path), said)
 
 
 def _fresh(event: str) -> str:
@@ -122,19 +159,20 @@ def _is_shell(text: str) -> bool:
     return names[:1] != [] and names[0] in _SHELLS
 
 
-def _write(
-    git: Git, path: Path, how: str, text: str, record: Initialised, keep: Keep, said: str
-) -> str:
+def _take(git: Git, step: Step, record: Initialised, keep: Keep) -> str:
     """Record how a hook came to call gitmem, then write it."""
-    record.hooks[str(path)] = how
-    keep()
+    path = step.path
     existed = path.exists()
-    write(path, text)
-    if not existed or how == "kept":
+    if step.how == "kept" and not (existed and _BLOCK.search(_text(path))):
+        _keep_theirs(path)
+    record.hooks[str(path)] = step.how
+    keep()
+    write(path, step.text or "")
+    if not existed or step.how == "kept":
         path.chmod(0o755)
     top = git.layout.workdir
     inside = any(root and path.is_relative_to(root) for root in (top, git.layout.common_dir))
-    return f"{shown(git, path) if inside else path}: {said}"
+    return f"{shown(git, path) if inside else path}: {step.said}"
 
 
 def _exclude(git: Git, place: Path, record: Initialised, keep: Keep) -> list[str]:
@@ -153,13 +191,18 @@ def _exclude(git: Git, place: Path, record: Initialised, keep: Keep) -> list[str
 # -- hooks of another kind ------------------------------------------------------------------------
 
 
+def theirs(path: Path) -> Path:
+    """Return where the hook is kept that ours, at `path` or moved from there, runs."""
+    return path.parent / KEPT / path.name.removesuffix(MOVED)
+
+
 def _run_theirs(path: Path) -> str:
-    return f'exec "${{0%/*}}/{KEPT}/{path.name}" "$@"\n'
+    return f'exec "${{0%/*}}/{KEPT}/{theirs(path).name}" "$@"\n'
 
 
 def _keep_theirs(path: Path) -> None:
     """Copy a hook to where ours runs it: under its own name, which some go by."""
-    kept = path.parent / KEPT / path.name
+    kept = theirs(path)
     kept.parent.mkdir(exist_ok=True)
     kept.unlink(missing_ok=True)
     if path.is_symlink():
@@ -180,22 +223,18 @@ def _put_back(hook: Path, kept: Path) -> None:
         kept.parent.rmdir()
 
 
-def _remove(hook: Path, path: Path, how: str) -> str:
-    """Take gitmem out of one hook and return what was done; nothing if it is not in it."""
+def _leave(hook: Path, how: str) -> Step | None:
+    """Return how gitmem comes out of one hook; None if it is not in it."""
     text = "" if hook.is_symlink() or not hook.is_file() else _text(hook)
     left = _BLOCK.sub("", text, count=1)
     if left == text:
-        return ""
-    untouched = left == "#!/bin/sh\n" + (_run_theirs(path) if how == "kept" else "")
-    kept = path.parent / KEPT / path.name
-    if how == "kept" and untouched and os.path.lexists(kept):
-        _put_back(hook, kept)
-        return "put back what was there"
+        return None
+    untouched = left == "#!/bin/sh\n" + (_run_theirs(hook) if how == "kept" else "")
+    if how == "kept" and untouched and os.path.lexists(theirs(hook)):
+        return Step(hook, "kept", None, "put back what was there")
     if untouched and how != "added":
-        hook.unlink()
-        return "removed"
-    write(hook, left)
-    return "removed gitmem's two lines"
+        return Step(hook, "made", None, "removed")
+    return Step(hook, "added", left, "removed gitmem's two lines")
 
 
 def _text(path: Path) -> str:

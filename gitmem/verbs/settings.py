@@ -44,10 +44,10 @@ def user_journal(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return where the user's own journal is."""
     if folder := settings["gitmem.userDir"]:
         return Path(folder).expanduser() / "user.git"
-    return _data_folder(environ) / "gitmem" / "user.git"
+    return data_folder(environ) / "gitmem" / "user.git"
 
 
-def _data_folder(environ: Mapping[str, str]) -> Path:
+def data_folder(environ: Mapping[str, str]) -> Path:
     """Return what platformdirs would, which imports tempfile and shutil to say it: 4 ms."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"

@@ -17,7 +17,7 @@ RECORD = "init.json"
 PATHS = ("MEMORY.md", "memory")
 DERIVED = (
     "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
-    "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock",
+    "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", "hooks", "turns",
 )  # fmt: skip
 """What is made anew when it is missing; the private journal, in the same folder, is not."""
 

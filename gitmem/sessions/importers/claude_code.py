@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gitmem.sessions.importers import records as reading
 from gitmem.sessions.importers.conversation import Conversation
 from gitmem.sessions.importers.folders import folder, within
 from gitmem.sessions.importers.parts import called, items, said, table, text
-from gitmem.sessions.model import About, Home, Record, Role, Skipped, Turn
+from gitmem.sessions.model import About, Bookmark, Home, Record, Role, Skipped, Turn
 
 _TITLES = {
     "custom-title": "customTitle",
@@ -65,21 +65,26 @@ class ClaudeCode:
 
     def read(self, transcript: Path) -> Iterator[Record]:
         """Yield the sessions of a file of records, or of a claude.ai session (``.json``)."""
+        return (one for one in self.resume(transcript, None) if not isinstance(one, Bookmark))
+
+    def resume(self, transcript: Path, bookmark: Bookmark | None) -> Iterator[Record | Bookmark]:
+        """Yield what follows a bookmark, or all."""
         sessions = _Sessions(self.agent, transcript)
-        for record in _records(transcript):
+        if bookmark:
+            sessions.restore(bookmark.state)
+        records = reading.Records(transcript, bookmark.offset if bookmark else 0)
+        for record in records if transcript.suffix != ".json" else _loglines(transcript):
             if isinstance(record, Skipped):
                 yield record
             else:
                 yield from sessions.take(record)
+        if records.end is not None:
+            yield Bookmark(records.end, sessions.saved())
         yield from sessions.end()
 
 
-def _records(transcript: Path) -> Iterator[Mapping[str, Any] | Skipped]:
-    if transcript.suffix != ".json":
-        yield from reading.records(transcript)
-        return
-    for line in items(table(reading.document(transcript)).get("loglines")):
-        yield table(line)
+def _loglines(transcript: Path) -> Iterator[Mapping[str, Any]]:
+    return map(table, items(table(reading.document(transcript)).get("loglines")))
 
 
 @dataclass
@@ -93,6 +98,12 @@ class _Talk(Conversation):
         """Yield a record's turn, under its uuid if it has one."""
         at = reading.utc(record.get("timestamp"))
         return self.say(text(record.get("uuid")), role, spoken, at)
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> Self:
+        """Return what was `saved`."""
+        removed = [Turn(**turn) for turn in saved["removed"]]
+        return super().restored({**saved, "removed": removed})
 
     def steered(self) -> Iterator[Turn]:
         """Yield what was said while the agent worked, once it answers."""
@@ -130,6 +141,26 @@ class _Sessions:
                 self._last.current = False
             self._last = talk
             yield from talk.tell(self._takers[kind](talk, record))
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that has to be remembered for the rest of the file."""
+        titles = [[*key, title] for key, title in self._titles.items()]
+        talks = [talk.saved() for talk in self._talks.values()]
+        return {"talks": talks, "titles": titles, "roots": self._roots}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Take up what was `saved`.
+
+        Raises:
+            ValueError: that is something else.
+        """
+        try:
+            talks = [_Talk.restored(talk) for talk in saved["talks"]]
+            self._talks = {talk.about.id: talk for talk in talks}
+            self._titles = {(id, kind): title for id, kind, title in saved["titles"]}
+            self._roots = dict(saved["roots"])
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(saved) from error
 
     def end(self) -> Iterator[Record]:
         """Yield what only the end of a file tells."""

@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gitmem.errors import Unreadable
 from gitmem.sessions.importers import records as reading
 from gitmem.sessions.importers.conversation import Conversation
 from gitmem.sessions.importers.folders import folder, within
 from gitmem.sessions.importers.parts import called, items, said, table, text, unpacked
-from gitmem.sessions.model import About, Home, Record, Role, Skipped, Turn
+from gitmem.sessions.model import About, Bookmark, Home, Record, Role, Skipped, Turn
 
 _SPOKEN: dict[str, Role] = {
     "user_message": "user",
@@ -65,16 +65,26 @@ class Codex:
 
     def read(self, transcript: Path) -> Iterator[Record]:
         """Yield the session of a rollout: read twice, first for whether it has events."""
+        return (one for one in self.resume(transcript, None) if not isinstance(one, Bookmark))
+
+    def resume(self, transcript: Path, bookmark: Bookmark | None) -> Iterator[Record | Bookmark]:
+        """Yield what follows a bookmark, or all."""
         if transcript.suffix == ".zst":
             message = f"'{reading.shown(transcript)}' is compressed"
             raise Unreadable(message, hint="unpack it with 'zstd -d' and import the result")
-        events = any(_event(record)[0] for record in _sound(transcript))
-        rollout = _Rollout(self.agent, transcript, events)
-        for record in reading.records(transcript):
+        if bookmark:
+            rollout, start = _Rollout.restored(bookmark.state), bookmark.offset
+        else:
+            events = any(_event(record)[0] for record in _sound(transcript))
+            rollout, start = _Rollout(self.agent, transcript, events), 0
+        records = reading.Records(transcript, start)
+        for record in records:
             if isinstance(record, Skipped):
                 yield record
             else:
                 yield from rollout.take(record)
+        if records.end is not None and rollout.events:  # without, the first one changes all
+            yield Bookmark(records.end, rollout.saved())
         yield from rollout.end()
 
 
@@ -101,7 +111,7 @@ class _Rollout:
     def __init__(self, agent: str, transcript: Path, events: bool) -> None:
         found = _UUID.search(transcript.stem)
         self._talk = Conversation(About(agent, found[0] if found else transcript.stem))
-        self._events = events
+        self.events = events
         self._headed = False
         self._own = 0
         self._takers = {
@@ -119,6 +129,25 @@ class _Rollout:
         if kind in self._takers and not copied:
             at = reading.utc(record.get("timestamp"))
             yield from self._talk.tell(self._takers[kind](record, at))
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that has to be remembered for the rest of the rollout."""
+        return {"talk": self._talk.saved(), "headed": self._headed, "own": self._own}
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> Self:
+        """Return what was `saved`.
+
+        Raises:
+            ValueError: that is something else.
+        """
+        try:
+            talk = Conversation.restored(saved["talk"])
+            rollout = cls(talk.about.agent, Path(talk.about.id), True)
+            rollout._talk, rollout._headed, rollout._own = talk, saved["headed"], saved["own"]
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(saved) from error
+        return rollout
 
     def end(self) -> Iterator[Record]:
         """Yield what only the end of a file tells."""
@@ -155,7 +184,7 @@ class _Rollout:
     def _item(self, record: Mapping[str, Any], at: str) -> Iterable[Turn]:
         payload = table(record.get("payload"))
         kind, call = text(payload.get("type")), text(payload.get("call_id"))
-        if kind == "message" and not self._events:
+        if kind == "message" and not self.events:
             if payload.get("role") == "user":
                 return self._say("user", _human(payload), at)
             if payload.get("role") == "assistant":

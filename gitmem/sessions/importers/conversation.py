@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 from gitmem.sessions.importers.parts import derived, title
 from gitmem.sessions.model import About, Record, Role, Turn
@@ -12,42 +13,42 @@ from gitmem.sessions.model import About, Record, Role, Turn
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
+@dataclass
 class Calls:
     """The calls of one session that wait for their answers; nothing else is held."""
 
-    def __init__(self) -> None:
-        self._open: dict[str, tuple[Turn, int]] = {}
-        self._spoken = 0
-        self._response = ""
+    waiting: dict[str, tuple[Turn, int]] = field(default_factory=dict)
+    spoken: int = 0
+    response: str = ""
 
     def open(self, id: str, line: str, at: str = "") -> None:
         """Hold a call until it is answered."""
         if id:
-            self._open[id] = (Turn(id, "tool", line, at), self._spoken)
+            self.waiting[id] = (Turn(id, "tool", line, at), self.spoken)
 
     def answer(self, id: str, output: str, at: str = "") -> Iterator[Turn]:
         """Yield a call with its output; nothing if no such call is open."""
-        if id in self._open:
-            call, _ = self._open.pop(id)
+        if id in self.waiting:
+            call, _ = self.waiting.pop(id)
             output = _REMINDER.sub("", output).strip("\r\n")
             spoken = f"{call.text}\n{output}" if output.strip() else call.text
-            yield replace(call, text=spoken, at=at or call.at)
+            yield Turn(call.id, "tool", spoken, at or call.at)
 
     def went_on(self, response: str = "") -> None:
         """Note that the agent spoke: it does not wait for the calls that are open now.
 
         Unless they are of the same response, where its parts come with the name of it.
         """
-        if not response or response != self._response:
-            self._spoken += 1
-        self._response = response
+        if not response or response != self.response:
+            self.spoken += 1
+        self.response = response
 
     def unanswered(self) -> Iterator[Turn]:
         """Yield the calls that never were answered, at the end of a transcript.
 
         Not one after which the agent said nothing: it may be running at this moment.
         """
-        yield from (call for call, spoken in self._open.values() if spoken < self._spoken)
+        yield from (call for call, spoken in self.waiting.values() if spoken < self.spoken)
 
 
 @dataclass
@@ -89,3 +90,19 @@ class Conversation:
         if self.told:
             yield replace(self.about, title=title(self.name) or self.prompt)
             yield from self.calls.unanswered()
+
+    def saved(self) -> dict[str, Any]:
+        """Return all that this holds as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> Self:
+        """Return what was `saved`; whose the next turn is will be said again."""
+        calls = saved["calls"]
+        waiting = {id: (Turn(**turn), at) for id, (turn, at) in calls["waiting"].items()}
+        parts = {
+            "about": About(**saved["about"]),
+            "calls": Calls(waiting, calls["spoken"], calls["response"]),
+            "current": False,
+        }
+        return cls(**{**saved, **parts})

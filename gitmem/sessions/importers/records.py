@@ -7,7 +7,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,8 @@ LONGEST = 64 * 2**20
 
 _BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MILLISECONDS = re.compile(r"T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z", re.ASCII)
+"""What follows the date in the times that JavaScript writes."""
 _KINDS = {
     stat.S_ISDIR: "is a folder",
     stat.S_ISFIFO: "is a FIFO",
@@ -46,15 +49,37 @@ def records(path: Path) -> Iterator[Mapping[str, Any] | Skipped]:
     Raises:
         Unreadable: as `lines`, or lines there are, but none is a JSON object.
     """
-    odd = sound = False
-    for line in _ended(path):
-        found = line if isinstance(line, Skipped) else _record(line)
-        if found is None:
-            continue
-        odd, sound = odd or isinstance(found, Skipped), sound or isinstance(found, dict)
-        yield found
-    if odd and not sound:
-        raise Unreadable(f"'{shown(path)}' has no line that is a JSON object")
+    return iter(Records(path))
+
+
+class Records:
+    """The JSON objects of a file of lines from `start` (bytes) on, as `records` yields them.
+
+    Afterwards `end` is where to go on; None where the last line counts and has no end yet, or a
+    line was too long.
+    """
+
+    def __init__(self, path: Path, start: int = 0) -> None:
+        self._path = path
+        self._start = start
+        self.end: int | None = None
+
+    def __iter__(self) -> Iterator[Mapping[str, Any] | Skipped]:
+        odd, sound, end = False, self._start > 0, self._start
+        whole = True
+        for line in _ended(self._path, self._start):
+            found = line if isinstance(line, Skipped) else _record(line)
+            if isinstance(line, bytes) and line.endswith(b"\n"):
+                end += len(line)
+            elif found is not None:
+                whole = False
+            if found is None:
+                continue
+            odd, sound = odd or isinstance(found, Skipped), sound or isinstance(found, dict)
+            yield found
+        if odd and not sound:
+            raise Unreadable(f"'{shown(self._path)}' has no line that is a JSON object")
+        self.end = end if whole else None
 
 
 def document(path: Path) -> Any:
@@ -127,10 +152,11 @@ def utc(moment: object) -> str:
     return ""
 
 
-def _ended(path: Path) -> Iterator[bytes | Skipped]:
-    """Yield the lines with their ends: only the last may have none."""
+def _ended(path: Path, at: int = 0) -> Iterator[bytes | Skipped]:
+    """Yield the lines from a place on, with their ends: only the last may have none."""
     with _opened(path) as stream:
-        start = _BOM
+        stream.seek(at)
+        start = b"" if at else _BOM
         while line := _read_line(path, stream):
             if len(line) <= LONGEST:
                 yield line.removeprefix(start)
@@ -223,8 +249,19 @@ def _below(
             yield path
 
 
+@lru_cache(maxsize=64)
+def _is_day(text: str) -> bool:
+    """Whether it is a day such as 2026-11-20, in the one form that `format_at` writes."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def _iso(text: str) -> str:
     """Read a text; one without a zone is taken to be UTC."""
+    if len(text) == 24 and _MILLISECONDS.fullmatch(text, 10) and _is_day(text[:10]):
+        return f"{text[:-1]}000Z"  # nearly all times in transcripts: to parse them takes long
     try:
         moment = datetime.fromisoformat(text)
         return format_at(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
