@@ -61,9 +61,11 @@ class Searching(Conversations):
 
         self._fresh()
         question = self._question(prompt[: recall.LONGEST], limit, recall.WITHIN)
-        hits = self._engine.search(replace(question, limit=recall.ROOM, haste=True)).hits
-        least = recall.THRESHOLD if threshold is None else threshold
-        return recall.fresh(self._derived, session, [h for h in hits if h.score >= least], limit)
+        found = self._engine.search(replace(question, limit=recall.ROOM, haste=True))
+        least = recall.THRESHOLD if "semantic" in found.searched else recall.BY_WORDS
+        least = least if threshold is None else threshold
+        near = [hit for hit in found.hits if hit.score >= least]
+        return recall.fresh(self._derived, session, near, limit)
 
     def catch_up(self) -> int:
         """Index what is new, so that the next recall need not; returns how many documents that was.

@@ -8,8 +8,9 @@ from pathlib import Path
 from gitmem.model import Hit
 from gitmem.search.recalled import Recalled
 
-THRESHOLD = 0.5
-"""The least score of what is told."""
+THRESHOLD, BY_WORDS = 0.3, 0.1
+"""The least score of what is told, with the model and without: a prompt says much beside what a
+memory is about, so a third of what it asks for is a lot."""
 
 ROOM = 10
 """Hits looked at: some may have been told already."""

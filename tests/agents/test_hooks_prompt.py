@@ -19,6 +19,7 @@ from gitmem.agents.hooks.call import Call
 from gitmem.agents.hooks.dialect import MOST, dialect
 from gitmem.agents.hooks.events import prompt as prompt_event
 from gitmem.agents.hooks.limit import TimeIsUp, within
+from gitmem.model import Hit, Said
 from tests.agents.hooked import AGENTS, context, hook, log, sample
 from tests.support import run_cli
 
@@ -102,17 +103,12 @@ def gm(repo: Path) -> Iterator[Gitmem]:
         yield opened
 
 
-def hit(gm: Gitmem, text: str, **said: Any) -> SimpleNamespace:
-    memory = gm.remember(text)
-    return SimpleNamespace(key=memory.id, memory=memory, said="", **said)
-
-
 def test_what_the_library_recalls_is_what_is_told(
     gm: Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, str, int]] = []
-    round = SimpleNamespace(key="session:codex/s1#4", memory=None, said="We chose uv\nfor speed")
-    hits = [hit(gm, "Use uv"), round]
+    said = Said("codex/s1", 4, "assistant", "We chose uv\nfor speed")
+    hits = [Hit(gm.remember("Use uv"), 0.9, ""), Hit(said, 0.8, "")]
 
     def recalling(prompt: str, *, session: str, limit: int) -> list[Any]:
         asked.append((prompt, session, limit))
@@ -122,14 +118,15 @@ def test_what_the_library_recalls_is_what_is_told(
     told = recall.recalled(gm, "<gitmem-memory>\nold\n</gitmem-memory>\n\npackaging?", "s1")
     assert asked == [("packaging?", "s1", recall.LIMIT)]
     assert f"- {gm.short(hits[0].key)} **note** Use uv (Ada, " in told
-    assert "- session:codex/s1#4 We chose uv\n" in told
+    assert "- codex/s1#4 assistant: We chose uv\n" in told
     without = recall.recalled(gm, "packaging?", "s1", without={hits[0].key})
     assert "Use uv" not in without and "We chose uv" in without
 
 
 def test_what_is_held_is_not_told(gm: Gitmem, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = gm.remember("Use uv")
-    held = SimpleNamespace(key=memory.id, memory=SimpleNamespace(id=memory.id, held=True), said="")
+    known = SimpleNamespace(id=memory.id, held=True)
+    held = SimpleNamespace(key=memory.id, memory=known, said=None)
     monkeypatch.setattr(gm, "recall", lambda *asked, **options: [held], raising=False)
     assert recall.recalled(gm, "packaging?", "s1") == ""
 
