@@ -95,7 +95,7 @@ class CommandLine(click.Group):
 
     def _run(self, argv: list[str]) -> int:
         try:
-            with self.make_context(PROGRAM, argv) as context:
+            with self.make_context(PROGRAM, list(argv)) as context:  # click empties the list
                 self.invoke(context)
         except click.exceptions.Exit as done:
             return done.exit_code

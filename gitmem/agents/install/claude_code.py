@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 from gitmem.agents.install.agent import Agent
 from gitmem.agents.install.hooks import Hooks, command
@@ -16,16 +15,16 @@ NAME = "claude-code"
 OCCASIONS = "startup|resume|clear|compact"
 
 
-def groups(python: str) -> dict[str, dict[str, object]]:
-    """Return the hooks by event; times are in seconds.
+def groups(line: Callable[[str], str]) -> dict[str, dict[str, object]]:
+    """Return the hooks by event; `line` gives an event's command line, times are in seconds.
 
     The capture runs beside the agent (`async`). All hooks at a session's end have 1.5 s together,
     unless one asks for more.
     """
 
     def group(event: str, timeout: int, **more: object) -> dict[str, object]:
-        line = command(python, event, NAME)
-        return {"hooks": [{"type": "command", "command": line, "timeout": timeout, **more}]}
+        hook = {"type": "command", "command": line(event), "timeout": timeout, **more}
+        return {"hooks": [hook]}
 
     return {
         "SessionStart": {
@@ -39,16 +38,16 @@ def groups(python: str) -> dict[str, dict[str, object]]:
     }
 
 
-def _folder(place: Place) -> Path:
-    return place.folder(".claude", "CLAUDE_CONFIG_DIR")
-
-
 def _parts(place: Place) -> Mapping[str, Sequence[Part]]:
     # What a team shares is in settings.json, what is this machine's beside it.
     name = "settings.json" if place.scope == "user" else "settings.local.json"
-    folder = _folder(place)
+    folder = place.folder(".claude", "CLAUDE_CONFIG_DIR")
+
+    def line(event: str) -> str:
+        return command(place.python, event, NAME)
+
     return {
-        "hooks": [Hooks(folder / name, NAME, groups(place.python))],
+        "hooks": [Hooks(folder / name, NAME, groups(line))],
         "skill": copies(folder / "skills"),
     }
 

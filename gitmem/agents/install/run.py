@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from gitmem.agents.install.change import Change, Install
 from gitmem.agents.install.parts import Copy, Lines, Part
 from gitmem.agents.install.place import Place
 
+PROGRAM = "gitmem"
 SET_UP = "in each repository that should remember: gitmem init"
 
 
@@ -39,8 +42,7 @@ def install(name: str, place: Place, without: Collection[str], dry_run: bool) ->
     unwanted = [part for kind, parts in kinds.items() if kind in without for part in parts]
     excluded = _excluded(name, place, wanted)
     done = _run(name, place, [*wanted, *excluded], unwanted, dry_run)
-    after = [*agent.after(place), *([SET_UP] if place.scope == "user" else [])]
-    return replace(done, next=after) if done.changes else done
+    return replace(done, next=[*agent.after(place), *_needs(place)]) if done.changes else done
 
 
 def uninstall(name: str, place: Place, dry_run: bool) -> Done:
@@ -52,6 +54,15 @@ def uninstall(name: str, place: Place, dry_run: bool) -> Done:
     agent: Agent = load(name)
     parts = [part for kind in agent.parts(place).values() for part in kind]
     return _run(name, place, [], [*parts, *_excluded(name, place, parts)], dry_run)
+
+
+def _needs(place: Place) -> list[str]:
+    """Return what the skill needs and is not there, and where hooks do something."""
+    found = shutil.which(PROGRAM, path=place.environ.get("PATH", ""))
+    here = Path(place.python).with_name(PROGRAM)
+    link = f"ln -s {shlex.quote(str(here))} ~/.local/bin/"
+    missing = f"put gitmem on the path, where the skill expects it, for example: {link}"
+    return [*([] if found else [missing]), *([SET_UP] if place.scope == "user" else [])]
 
 
 def _run(
