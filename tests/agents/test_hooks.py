@@ -69,11 +69,12 @@ def test_who_is_named_is_not_asked() -> None:
 
 @pytest.mark.parametrize("agent", SAMPLED)
 def test_every_event_of_an_agent_is_answered_in_its_words(agent: str, ready: Path) -> None:
-    for said in samples(agent, ready):
+    patient = {"GITMEM_RECALL_TIMEOUT": "60000"}
+    for number, said in enumerate(samples(agent, ready)):
         event = EVENTS[said["hook_event_name"]]
-        answer = hook(ready, event, said, agent)
-        again = {**said, "session_id": "another"} if event == "prompt" else said
-        assert answer == hook(ready, event, again), "named or not"
+        answer = hook(ready, event, said, agent, patient)
+        again = {**said, "session_id": f"another-{number}"} if event == "prompt" else said
+        assert answer == hook(ready, event, again, env=patient), "named or not"
         if event == "session-start":
             assert "Use PostgreSQL" in context(answer, said["hook_event_name"])
         elif event != "prompt":
