@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from click.testing import Result
 
 from gitmem.agents.install import hooks as hooks_module
 from gitmem.agents.install import jsontext
+from gitmem.cli.install import NAMES
 from tests.cli.conftest import invoke
 from tests.support import git, run_cli
 
@@ -778,6 +780,17 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(hermetic: Path, repo: Path, a
     everything = tree(hermetic)
     assert "would be changed" in uninstall(agent, "--dry-run").stdout
     assert tree(hermetic) == everything
+
+
+def test_the_sections_of_the_page_work_as_written(hermetic: Path, repo: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/agents.md").read_text(encoding="utf-8")
+    lines = re.findall(r"```sh\n(gitmem install .*)\n```", page)
+    assert sorted(line.split()[2] for line in lines) == sorted(NAMES)
+    for line in lines:
+        install("-C", str(repo), *shlex.split(line)[2:])
+    for agent in AGENTS:
+        assert len(commands(settings_of(hermetic, agent))) == 5
+    assert (repo / "AGENTS.md").exists() and (repo / ".git/hooks/post-commit").exists()
 
 
 # -- AGENTS.md, and git ---------------------------------------------------------------------------
