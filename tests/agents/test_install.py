@@ -527,6 +527,15 @@ def test_no_home(repo: Path, monkeypatch: pytest.MonkeyPatch, home: str | None) 
     assert (repo / PROJECT["claude-code"]).is_file()
 
 
+@pytest.mark.parametrize("python", ["", "/caf\udce9/python", "/two\nlines/python"])
+def test_an_interpreter_that_cannot_be_named(
+    hermetic: Path, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    assert "cannot be written into settings" in install("codex", code=1).stderr
+    assert not (hermetic / ".codex").exists()
+
+
 def test_variables_say_where_agents_are(
     hermetic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
