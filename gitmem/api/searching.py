@@ -58,7 +58,10 @@ class Searching(Conversations):
         least score.
         """
         from gitmem.search import recall
+        from gitmem.text.query import content_terms
 
+        if not content_terms(prompt[: recall.LONGEST]):  # "ok, go on": stop words find anything
+            return []
         self._fresh()
         question = self._question(prompt[: recall.LONGEST], limit, recall.WITHIN)
         found = self._engine.search(replace(question, limit=recall.ROOM, haste=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from click.testing import Result
 
 from gitmem.agents.install import hooks as hooks_module
 from gitmem.agents.install import jsontext
+from gitmem.cli.install import NAMES
 from tests.cli.conftest import invoke
 from tests.support import git, run_cli
 
@@ -84,6 +86,8 @@ COMMENTED = """\
   } // the very last
 } // after it
 """
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def at(path: Path, text: str) -> Path:
@@ -330,7 +334,7 @@ def test_the_registered_commands_run(
         input=json.dumps({**said, "source": "startup"}),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": f"{site}:{':'.join(sys.path[1:])}"},
+        env={**os.environ, "PYTHONPATH": ":".join([site, str(ROOT), *sys.path[1:]])},
     )
     assert (done.returncode, done.stderr) == (0, "")
     told = json.loads(done.stdout)["hookSpecificOutput"]
@@ -523,6 +527,15 @@ def test_no_home(repo: Path, monkeypatch: pytest.MonkeyPatch, home: str | None) 
     assert "HOME is" in result.stderr and "--project" in result.stderr
     install("-C", str(repo), "claude-code", "--project")
     assert (repo / PROJECT["claude-code"]).is_file()
+
+
+@pytest.mark.parametrize("python", ["", "/caf\udce9/python", "/two\nlines/python"])
+def test_an_interpreter_that_cannot_be_named(
+    hermetic: Path, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    assert "cannot be written into settings" in install("codex", code=1).stderr
+    assert not (hermetic / ".codex").exists()
 
 
 def test_variables_say_where_agents_are(
@@ -778,6 +791,17 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(hermetic: Path, repo: Path, a
     everything = tree(hermetic)
     assert "would be changed" in uninstall(agent, "--dry-run").stdout
     assert tree(hermetic) == everything
+
+
+def test_the_sections_of_the_page_work_as_written(hermetic: Path, repo: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/agents.md").read_text(encoding="utf-8")
+    lines = re.findall(r"```sh\n(gitmem install .*)\n```", page)
+    assert sorted(line.split()[2] for line in lines) == sorted(NAMES)
+    for line in lines:
+        install("-C", str(repo), *shlex.split(line)[2:])
+    for agent in AGENTS:
+        assert len(commands(settings_of(hermetic, agent))) == 5
+    assert (repo / "AGENTS.md").exists() and (repo / ".git/hooks/post-commit").exists()
 
 
 # -- AGENTS.md, and git ---------------------------------------------------------------------------

@@ -45,9 +45,8 @@ def _parts(place: Place) -> Mapping[str, Sequence[Part]]:
 
 
 def _after(place: Place) -> list[str]:
-    if place.scope == "user":
-        return ["sessions that are open go on without it: start a new one"]
-    return ["Gemini CLI reads a project's settings only if you trust the folder"]
+    what = "MCP servers" if place.scope == "user" else "a project's hooks and MCP servers"
+    return [f"Gemini CLI starts {what} only in folders that you trust"]
 
 
 AGENT = Agent(_parts, _after)

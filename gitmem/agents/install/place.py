@@ -83,13 +83,14 @@ def of_user(environ: Mapping[str, str], python: str) -> Place:
     """Return the user's place.
 
     Raises:
-        UsageError: there is no home directory.
+        UsageError: there is no home directory, or the path of Python is none to write down.
     """
     home = Path(environ.get("HOME", ""))
     if not home.is_absolute() or not home.is_dir():
         said = f"HOME is '{home}', which is no directory" if home.name else "HOME is not set"
         raise UsageError(said, "set it, or use --project inside a repository")
-    return Place("user", home, data_folder(environ) / "gitmem" / "install", python, environ)
+    state = data_folder(environ) / "gitmem" / "install"
+    return Place("user", home, state, _named(python), environ)
 
 
 def of_project(start: str, environ: Mapping[str, str], python: str) -> Place:
@@ -102,7 +103,15 @@ def of_project(start: str, environ: Mapping[str, str], python: str) -> Place:
     if git.layout.workdir is None:
         raise NotARepository("a bare repository has no place for an agent's settings", "use --user")
     state = git.layout.common_dir / "gitmem" / "install"
-    return Place("project", git.layout.workdir, state, python, environ, git)
+    return Place("project", git.layout.workdir, state, _named(python), environ, git)
+
+
+def _named(python: str) -> str:
+    """Return the interpreter's path, if settings can name it: they are UTF-8 text."""
+    if not python or not python.isprintable():  # an embedded Python; bytes that are no UTF-8
+        said = f"the path of Python, {ascii(python)}, cannot be written into settings"
+        raise UsageError(said, "run gitmem by an interpreter with a plain path")
+    return python
 
 
 def _owned(path: Path) -> bool:
