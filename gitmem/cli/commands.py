@@ -17,6 +17,7 @@ SECTIONS = {
         ("evolve", "write", "Add a note to a memory; its text stays as it is."),
         ("forget", "write", "Stop showing a memory; restore brings it back."),
         ("restore", "write", "Bring a forgotten memory back."),
+        ("purge", "purge", "Make a memory never have been: rewrite the journal without it."),
         ("undo", "write", "Take back the last thing you wrote; again, the one before it."),
         ("edit", "edit", "Open a memory in $VISUAL or $EDITOR, and store what is saved."),
         ("tag", "label", "Add tags to a memory; topic:NAME puts it under a topic."),

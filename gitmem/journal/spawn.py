@@ -97,12 +97,14 @@ def run(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], input: by
         raise _not_started(error) from error
 
 
-def stream(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str]) -> Generator[bytes]:
+def stream(
+    command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], whole: bool = False
+) -> Generator[bytes]:
     """Yield what a command prints, in pieces as they come; closing the generator ends the command.
 
     Raises:
         Unavailable: git is not installed.
-        GitFailed: it could not be started.
+        GitFailed: it could not be started, or, where only all of it will do (`whole`), it failed.
     """
     pipe = subprocess.PIPE
     try:
@@ -116,6 +118,8 @@ def stream(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str]) -> Gen
         try:
             while piece := os.read(child.stdout.fileno(), 65_536):
                 yield piece
+            if whole and child.wait():
+                raise GitFailed("git stopped before its end", "see what `git fsck` says")
         finally:
             child.kill()
 

@@ -96,7 +96,10 @@ class Catalog(EventTable):
     def anomalies(self, horizon: str) -> dict[str, int]:
         """Count broken lines, lines of later versions, memories without a remember, wrong times."""
         count = "SELECT count(*) FROM "
-        lone = "WHERE understood AND memory IS NOT NULL AND memory NOT IN (SELECT id FROM events)"
+        lone = (
+            "WHERE understood AND memory IS NOT NULL AND memory NOT IN"
+            " (SELECT id FROM events UNION SELECT memory FROM events WHERE op = 'purge')"
+        )
         return {
             "broken": self._db.value(count + "broken"),
             "later": self._db.value(count + "events WHERE NOT understood"),

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
+from gitmem.errors import Unavailable
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
@@ -105,6 +106,7 @@ class EventTable:
         """Open or make the catalog at `path` (None: in memory); `catch_up` before reading."""
         self._source = source
         self.look: Look = look or Everything()
+        self._rewritten = False
         self._db = Database(path, SCHEMA, VERSION, self._catch_up)
 
     def copy(self, look: Look) -> Self:
@@ -133,6 +135,10 @@ class EventTable:
         """Throw everything away and derive it anew."""
         self._db.renew()
 
+    def scrub(self) -> None:
+        """Leave nothing in the file of what it held once."""
+        self._db.scrub()
+
     def add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
         """Take in lines just appended, if nothing else came between; otherwise catch up."""
         self._db.run(lambda: self._add(old, new, places))
@@ -160,13 +166,19 @@ class EventTable:
         if self._unseen() or self._get("look") != self.look.key:
             with self._db.transaction():
                 self._look()
+        if self._rewritten:
+            self._db.scrub()
+            self._rewritten = False
 
     def _missing(self, seen: Mapping[str, str], tips: Mapping[str, str]) -> Iterable[Place]:
         if seen and not set(seen) - set(tips):
             try:
-                return self._source.added(seen, tips)
-            except KeyError:  # the journal was rewritten: its old tip is gone
+                added = self._source.added(seen, tips)
+                if not any(b'"op":"purge"' in place.line for place in added):
+                    return added
+            except (KeyError, Unavailable):  # the journal was rewritten: its old tip is gone
                 pass
+        self._rewritten = bool(seen)
         for table in TABLES:
             self._db.execute(f"DELETE FROM {table}")
         self._set("epoch", os.urandom(8).hex())

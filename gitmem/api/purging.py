@@ -1,0 +1,197 @@
+"""The verb that makes a memory never have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from gitmem.api.care import Care
+from gitmem.errors import GitmemError, NotFound, RefMoved, Unavailable
+from gitmem.journal import clock
+from gitmem.journal.git import RefUpdate
+from gitmem.model import JournalName
+
+if TYPE_CHECKING:  # loaded by the verb that needs it
+    from gitmem.journal.purge import Purged
+    from gitmem.verbs.purge import Purge, Trace
+
+TRIES = 5
+"""Times that a forced push is tried again because others pushed meanwhile."""
+
+
+class Purging(Care):
+    """A memory taken out of history."""
+
+    def purge(self, id: str, *, push: bool = False, remote: str | None = None) -> Purge:
+        """Take a memory out of the journal's whole history, and out of all that is derived of it.
+
+        With `push` the rewritten journal is forced onto `remote`, if nobody pushed meanwhile. The
+        same call again ends what was interrupted, also by the id of what is purged already.
+
+        Raises:
+            NotFound: there is no such memory, nor was there. NoIdentity: git knows no author.
+            Unavailable: it cannot be done now, or the remote cannot be reached: what was done here
+                stays done.
+        """
+        from gitmem.verbs.purge import Purge, Trace, left_elsewhere, left_here
+
+        author = self._git.identity()
+        self._fresh()
+        full = self._purgeable(id)
+        where = remote or self._remote() if push else None
+        if where:
+            self._take_theirs(where, author)
+        with ExitStack() as stack:
+            others = [stack.enter_context(other) for other in self._other_worktrees()]
+            every: Sequence[Purging] = [self, *others]
+            for one in every:
+                one._take_edits()
+            done = self._purge_journals(full, author)
+            trace = Trace([full], done)
+            for one in every:
+                one._scrub(trace)
+            self._scrub_rest(every, trace)
+            tops = [top for one in every if (top := one._git.layout.workdir)]
+            left = [*left_here(self._git, self._journals, tops, trace), *_kept(done)]
+        self._finish_purge()
+        shared = any(each.journal is JournalName.SHARED for each in done)
+        pushed = where if where and self._force(where, author) else None
+        if shared or pushed:
+            left += left_elsewhere(full, self._remotes(), pushed)
+        return Purge(
+            full,
+            [each.journal.value for each in done],
+            sum(len(each.lines_gone) for each in done),
+            sum(each.commits for each in done),
+            sum(each.objects for each in done),
+            pushed,
+            left,
+        )
+
+    # -- here -----------------------------------------------------------------------------------
+
+    def _purgeable(self, id: str) -> str:
+        """Return the full id of a memory, also of one that is purged or being purged."""
+        from gitmem.journal.purge import unfinished
+
+        try:
+            return self.show(id).id
+        except NotFound:
+            gone = {event.memory for event in self._catalog.events() if event.op == "purge"}
+            gone |= {memory for journal in self._journals for memory in unfinished(journal)}
+            known = [memory for memory in gone if memory and memory.startswith(id.strip().lower())]
+            if len(id.strip()) < 4 or len(known) != 1:
+                raise
+            return known[0]
+
+    def _purge_journals(self, id: str, author: str) -> list[Purged]:
+        from gitmem.journal.purge import purge
+
+        at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
+        done = [purge(journal, [id], author, at) for journal in self._journals]
+        return [each for each in done if each]
+
+    def _finish_purge(self) -> None:
+        from gitmem.journal.purge import finish
+
+        for journal in self._journals:
+            finish(journal)
+
+    def _take_edits(self) -> None:
+        """Read hand edits now: later their base is gone, and what it showed would seem typed."""
+        self._fresh()
+        with self._session.around():
+            pass
+
+    def _scrub(self, trace: Trace) -> None:
+        """Derive everything of this worktree anew, without what was purged."""
+        from gitmem.verbs.purge import scrub
+
+        self._catalog.rebuild()
+        self._engine.clear()
+        scrub(self._derived, trace, keep=("catalog.sqlite", "lexical"))
+        with self._session.around(always=True):
+            pass
+        self._catalog.scrub()
+
+    def _scrub_rest(self, every: Sequence[Purging], trace: Trace) -> None:
+        """Delete what is derived for worktrees that cannot be opened."""
+        from gitmem.verbs.purge import folders, scrub
+
+        mine = [one._derived for one in every]
+        for folder in folders(self._git):
+            if folder not in mine:
+                scrub(folder, trace)
+
+    def _other_worktrees(self) -> Iterator[Self]:
+        from gitmem.journal.purge import worktrees
+
+        shared = self._journals.get(JournalName.SHARED)
+        here = self._git.layout.workdir
+        for top in worktrees(shared) if shared else ():
+            if here is None or top.resolve() != here.resolve():
+                try:
+                    yield type(self)(top, self._backend, self._environ, self._now)
+                except GitmemError as error:  # moved, or another user's: its files are deleted
+                    self._warnings.append(f"'{top}': {error.message}")
+
+    # -- elsewhere ------------------------------------------------------------------------------
+
+    def _remotes(self) -> list[str]:
+        keys = [key for key in self._git.config() if key.startswith("remote.")]
+        return sorted({key[7:-4] for key in keys if key.endswith(".url")})
+
+    def _remote(self) -> str:
+        remotes = self._remotes()
+        if len(remotes) == 1 or "origin" in remotes:
+            return "origin" if "origin" in remotes else remotes[0]
+        raise NotFound("there is no remote to push to", "name one: 'git remote' lists them")
+
+    def _take_theirs(self, remote: str, author: str) -> str | None:
+        """Fetch what the remote has and take it in, and return its tip."""
+        from gitmem.journal.lease import Remote
+        from gitmem.journal.purge import TRACKING, adopt_purge
+
+        journal = self._journals.writable(JournalName.SHARED)
+        tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
+        theirs = Remote(self._git.layout, remote).fetch(journal.notes.name, tracking)
+        if theirs:
+            at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
+            adopt_purge(journal, theirs, author, at)
+            self._catalog.catch_up()
+        return theirs
+
+    def _force(self, remote: str, author: str) -> bool:
+        """Force the journal onto a remote, taking in what others push meanwhile."""
+        from gitmem.journal.lease import Remote
+        from gitmem.journal.purge import TRACKING
+
+        journal = self._journals.writable(JournalName.SHARED)
+        there, name = Remote(self._git.layout, remote), journal.notes.name
+        for _ in range(TRIES):
+            expected, mine = there.tip(name), journal.notes.tip()
+            if mine is None or expected == mine:
+                return mine is not None
+            if expected is not None and not self._git.has(expected):
+                expected = self._take_theirs(remote, author)
+                mine = journal.notes.tip() or mine
+            try:
+                there.force(name, mine, expected)
+            except RefMoved:
+                continue
+            tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
+            self._git.update_refs(
+                [RefUpdate(tracking, mine, self._git.ref(tracking))], "gitmem: push"
+            )
+            return True
+        raise Unavailable(
+            f"it is purged here, but others kept pushing to '{remote}'",
+            "run the same command again",
+        )
+
+
+def _kept(done: Sequence[Purged]) -> Iterator[str]:
+    for each in done:
+        for name in each.kept_by:
+            yield f"{name} still has it: that is yours, so it was left alone"
