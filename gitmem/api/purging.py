@@ -10,6 +10,7 @@ from gitmem.api.care import Care
 from gitmem.errors import GitmemError, NotFound, RefMoved, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
+from gitmem.mirror.contents import belongs
 from gitmem.model import JournalName
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
@@ -106,23 +107,28 @@ class Purging(Care):
 
     def _scrub(self, trace: Trace) -> None:
         """Derive everything of this worktree anew, without what was purged."""
-        from gitmem.verbs.purge import scrub
+        from gitmem.verbs.purge import scrub, scrub_versions, shown
 
+        top = self._git.layout.workdir
         self._catalog.rebuild()
         self._engine.clear()
         scrub(self._derived, trace, keep=("catalog.sqlite", "lexical"))
         with self._session.around(always=True):
-            pass
+            if top:  # a day of which nothing else is known has no memory that changed
+                paths = (path.relative_to(top).as_posix() for path in shown(top, trace))
+                self._session.outdate([path for path in paths if belongs(path)])
+        scrub_versions(self._derived, top, trace)
         self._catalog.scrub()
 
     def _scrub_rest(self, every: Sequence[Purging], trace: Trace) -> None:
         """Delete what is derived for worktrees that cannot be opened."""
-        from gitmem.verbs.purge import folders, scrub
+        from gitmem.verbs.purge import folders, scrub, scrub_versions
 
         mine = [one._derived for one in every]
         for folder in folders(self._git):
             if folder not in mine:
                 scrub(folder, trace)
+                scrub_versions(folder, None, trace)
 
     def _other_worktrees(self) -> Iterator[Self]:
         from gitmem.journal.purge import worktrees
@@ -155,7 +161,7 @@ class Purging(Care):
 
         journal = self._journals.writable(JournalName.SHARED)
         tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
-        theirs = Remote(self._git.layout, remote).fetch(journal.notes.name, tracking)
+        theirs = Remote(self._git.layout, remote, self._environ).fetch(journal.notes.name, tracking)
         if theirs:
             at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
             adopt_purge(journal, theirs, author, at)
@@ -168,7 +174,7 @@ class Purging(Care):
         from gitmem.journal.purge import TRACKING
 
         journal = self._journals.writable(JournalName.SHARED)
-        there, name = Remote(self._git.layout, remote), journal.notes.name
+        there, name = Remote(self._git.layout, remote, self._environ), journal.notes.name
         for _ in range(TRIES):
             expected, mine = there.tip(name), journal.notes.tip()
             if mine is None or expected == mine:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitmem.verbs.purge import Purge
 
 
-@verb("gitmem purge 1a2b3c4d", "gitmem purge 1a2b3c4d --yes --push")
+@verb("gitmem purge 1a2b3c4d --yes")
 @click.argument("id")
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @click.option("--push", is_flag=True, help="Force the rewritten journal onto the remote, too.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gitmem.errors import RefMoved, Refused, Unavailable
 from gitmem.journal.git import Layout
@@ -17,11 +16,11 @@ _ALONE = ("-c", "push.followTags=false", "-c", "push.recurseSubmodules=no")
 class Remote:
     """A remote of one repository, by git's own transfer; nothing is asked on a terminal."""
 
-    def __init__(self, layout: Layout, name: str) -> None:
+    def __init__(self, layout: Layout, name: str, environ: Mapping[str, str]) -> None:
         self.name = name
         self._history = History(layout)
-        kept = {key: value for key, value in environment(os.environ).items() if key not in _LOCAL}
-        theirs = {key: os.environ[key] for key in _LOCAL if key in os.environ}
+        kept = {key: value for key, value in environment(environ).items() if key not in _LOCAL}
+        theirs = {key: environ[key] for key in _LOCAL if key in environ}
         self._history.environ = {**kept, **theirs}
 
     def fetch(self, ref: str, tracking: str) -> str | None:

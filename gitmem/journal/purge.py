@@ -208,7 +208,7 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
     for name in (journal.notes.name, journal.notes.kept):
         if not raw.history.attempt("reflog", "exists", name).returncode:
             raw.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", name)
-    gone, stayed = sweep(raw, record.objects, record.lines)
+    gone, stayed = sweep(raw, record.objects, record.lines, lambda: _now(journal))
     _drop_dangling(journal)
     return Purged(
         journal.name,
@@ -366,6 +366,13 @@ def _save(journal: Journal, record: Unfinished) -> None:
         beside.replace(path)
     except OSError as error:
         raise Unavailable(f"'{path}' cannot be written: {error.strerror}") from None
+
+
+def _now(journal: Journal) -> float:
+    """Return the time by the clock of the file system, which may be a server's."""
+    lock = _path(journal, LOCK)
+    os.utime(lock)
+    return lock.stat().st_mtime
 
 
 @contextmanager

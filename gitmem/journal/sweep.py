@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -48,11 +48,13 @@ def closure(raw: RawObjects, tips: Iterable[str]) -> set[str]:
     return found
 
 
-def sweep(raw: RawObjects, old: Collection[str], lines: Collection[str]) -> tuple[int, list[str]]:
+def sweep(
+    raw: RawObjects, old: Collection[str], lines: Collection[str], now: Callable[[], float]
+) -> tuple[int, list[str]]:
     """Delete what of `old` nobody reaches; return how many objects went, and which had to stay.
 
     `old` are ids that the old tips reached; `lines` the event ids of purged lines, by which what
-    was left behind is known.
+    was left behind is known; `now` tells the time as the file system sees it.
 
     Raises:
         Unavailable: git cannot say what is reachable, or a file cannot be deleted.
@@ -60,7 +62,7 @@ def sweep(raw: RawObjects, old: Collection[str], lines: Collection[str]) -> tupl
     gone = 0
     for attempt in range(_ROUNDS):
         time.sleep(0.05 * attempt)
-        since = time.time()
+        since = now()
         doomed, kept = _doomed(raw, set(old), frozenset(lines))
         left = packs.delete(raw, doomed, since) if doomed else []
         gone += len(doomed) - len(left)

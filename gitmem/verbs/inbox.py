@@ -123,6 +123,11 @@ class Inbox:
         self._mirror.remember("mark", [mark.epoch, mark.changed])
         return written
 
+    def outdate(self, paths: Sequence[str]) -> None:
+        """Render these files at the next chance, though no memory in them has changed."""
+        late = self._mirror.recall("late") or ()
+        self._mirror.remember("late", sorted({*late, *paths}))
+
     def remove(self) -> list[str]:
         """Take gitmem's text out of the files, and return their paths."""
         return self._mirror.remove()

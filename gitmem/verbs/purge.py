@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ from gitmem.verbs.setup import DERIVED
 
 TEXTLESS = ("ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock")
 """What is derived and holds ids alone."""
+
+_BEGIN = re.compile(rb"<!-- gitmem:begin ([0-9a-f]{12}) -->")
 
 SHORTEST = 6
 """Characters from which on a line of a memory is looked for where it may have been copied to."""
@@ -76,12 +79,28 @@ def scrub(folder: Path, trace: Trace, keep: Collection[str] = ()) -> None:
         if name not in (*TEXTLESS, *keep):
             for path in folder.glob(f"{name}*"):
                 _delete(path)
-    for version in (folder / "mirror" / "versions").rglob("*"):
-        if version.is_file() and trace.named(_content(version)):
-            version.unlink(missing_ok=True)
     for log in folder.glob("*.log"):
         if trace.named(_content(log)):
             log.unlink(missing_ok=True)
+
+
+def scrub_versions(folder: Path, top: Path | None, trace: Trace) -> None:
+    """Delete the kept renderings that show it, but those of files that wait with an edit.
+
+    What such a file showed is told from what was typed by that rendering alone.
+    """
+    showing = shown(top, trace) if top else []
+    spared = {_BEGIN.search(_content(path)) for path in showing}
+    digests = {found[1].decode() for found in spared if found}
+    for version in (folder / "mirror" / "versions").rglob("*"):
+        if version.is_file() and version.name not in digests and trace.named(_content(version)):
+            version.unlink(missing_ok=True)
+
+
+def shown(top: Path, trace: Trace) -> list[Path]:
+    """Return the Markdown files of a worktree that name or quote it."""
+    files = (top / LONG_TERM, *sorted((top / FOLDER).glob("*.md")))
+    return [path for path in files if not path.is_symlink() and trace.named(_content(path))]
 
 
 def _delete(path: Path) -> None:
@@ -105,9 +124,11 @@ def left_here(
 ) -> Iterator[str]:
     """Say where in this clone the text still is, and why it was not gitmem's to delete there."""
     for top in workdirs:
-        for path in (top / LONG_TERM, *sorted((top / FOLDER).glob("*.md"))):
-            if not path.is_symlink() and trace.told(_content(path)):
-                yield f"'{path}' has the text: in what you wrote there, or in an edit that waits"
+        for path in shown(top, trace):
+            yield (
+                f"'{path}' has it, in what you wrote there or in an edit that waits:"
+                " change that, then purge again"
+            )
     if trace.passages:
         yield from _committed(git, trace)
         yield from _said(journals, trace)
