@@ -200,4 +200,4 @@ class Purging(Care):
 def _kept(done: Sequence[Purged]) -> Iterator[str]:
     for each in done:
         for name in each.kept_by:
-            yield f"{name} still has it: that is yours, so it was left alone"
+            yield f"{name} still has it: that is not gitmem's, and was left alone"

@@ -215,7 +215,7 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
         commits=len(rewriter.wrote),
         objects=gone,
         lines_gone=tuple(sorted(rewriter.dropped)),
-        kept_by=tuple(_kept_by(raw, stayed, record.lines)),
+        kept_by=(*_kept_by(raw, stayed, record.lines), *_borrowed(raw, record.objects)),
     )
 
 
@@ -259,6 +259,19 @@ def _kept_by(raw: RawObjects, stayed: Collection[str], lines: Collection[str]) -
             said.append(name)
             held -= reached
     return [*said, *(f"object {oid[:12]}" for oid in sorted(held)[:3])]
+
+
+def _borrowed(raw: RawObjects, oids: Sequence[str]) -> list[str]:
+    """Return the object stores that this repository borrows purged objects from."""
+    objects = raw.layout.common_dir / "objects"
+    with suppress(OSError):
+        stores = (objects / "info" / "alternates").read_text().split("\n")
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        found = raw.run("cat-file", "--batch-check=%(objectname)", input=asked).split(b"\n")
+        if any(line and not line.endswith(b" missing") for line in found):
+            return [f"'{objects / store}', which this repository borrows from," for store in stores
+                    if store]  # fmt: skip
+    return []
 
 
 def worktrees(journal: Journal) -> list[Path]:
