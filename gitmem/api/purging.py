@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
@@ -35,29 +35,16 @@ class Purging(Care):
             Unavailable: it cannot be done now, or the remote cannot be reached: what was done here
                 stays done.
         """
-        from gitmem.verbs.purge import Purge, Trace, left_elsewhere, left_here
+        from gitmem.verbs.purge import Purge, left_elsewhere
 
         author = self._git.identity()
         self._fresh()
         full = self._purgeable(id)
-        where = remote or self._remote() if push else None
-        if where:
-            self._take_theirs(where, author)
-        with ExitStack() as stack:
-            others = [stack.enter_context(other) for other in self._other_worktrees()]
-            every: Sequence[Purging] = [self, *others]
-            for one in every:
-                one._take_edits()
-            done = self._purge_journals(full, author)
-            trace = Trace([full], done)
-            for one in every:
-                one._scrub(trace)
-            self._scrub_rest(every, trace)
-            tops = [top for one in every if (top := one._git.layout.workdir)]
-            left = [*left_here(self._git, self._journals, tops, trace), *_kept(done)]
-        self._finish_purge()
+        where = (remote or self._remote()) if push else None
+        theirs = self._take_theirs(where, author) if where else None
+        done, left = self._rewriting(lambda: self._purge_journals(full, author), [full], True)
         shared = any(each.journal is JournalName.SHARED for each in done)
-        pushed = where if where and self._force(where, author) else None
+        pushed = where if where and self._force(where, theirs, author) else None
         if shared or pushed:
             left += left_elsewhere(full, self._remotes(), pushed)
         return Purge(
@@ -69,6 +56,28 @@ class Purging(Care):
             pushed,
             left,
         )
+
+    def adopt_purge(self, theirs: str) -> Sequence[str]:
+        """Take over the fetched journal tip `theirs`, where `journal.purge.meets` says so.
+
+        Returns a line for each place where purged text is left.
+
+        Raises:
+            Unavailable: it cannot be done now.
+        """
+        from gitmem.journal.purge import adopt_purge
+        from gitmem.journal.purged import purged
+
+        author = self._git.identity()
+        self._fresh()
+        journal = self._journals.writable(JournalName.SHARED)
+        known = purged(journal.notes, theirs) | purged(journal.notes, journal.notes.tip())
+
+        def adopt() -> list[Purged]:
+            done = adopt_purge(journal, theirs, author, self._next_at())
+            return [done] if done else []
+
+        return self._rewriting(adopt, [*known])[1]
 
     # -- here -----------------------------------------------------------------------------------
 
@@ -86,18 +95,44 @@ class Purging(Care):
                 raise
             return known[0]
 
+    def _rewriting(
+        self, rewrite: Callable[[], list[Purged]], ids: Sequence[str], always: bool = False
+    ) -> tuple[list[Purged], list[str]]:
+        """Rewrite journals and derive everything anew; returns what was done, and what is left.
+
+        Where nothing was done, nothing is derived anew unless `always`.
+        """
+        from gitmem.journal.purge import finish
+        from gitmem.verbs.purge import Trace, left_here
+
+        with ExitStack() as stack:
+            others = [stack.enter_context(other) for other in self._other_worktrees()]
+            every: Sequence[Purging] = [self, *others]
+            for one in every:
+                one._take_edits()
+            done = rewrite()
+            if not (done or always):
+                return [], []
+            trace = Trace(ids, done)
+            for one in every:
+                one._scrub(trace)
+            self._scrub_rest(every, trace)
+            tops = [top for one in every if (top := one._git.layout.workdir)]
+            left = [*left_here(self._git, self._journals, tops, trace), *_kept(done)]
+        for journal in self._journals:
+            finish(journal)
+        return done, left
+
+    def _next_at(self) -> str:
+        horizon = clock.horizon(self._now())
+        return clock.next_at(self._now(), self._catalog.latest_at(horizon))
+
     def _purge_journals(self, id: str, author: str) -> list[Purged]:
         from gitmem.journal.purge import purge
 
-        at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
+        at = self._next_at()
         done = [purge(journal, [id], author, at) for journal in self._journals]
         return [each for each in done if each]
-
-    def _finish_purge(self) -> None:
-        from gitmem.journal.purge import finish
-
-        for journal in self._journals:
-            finish(journal)
 
     def _take_edits(self) -> None:
         """Read hand edits now: later their base is gone, and what it showed would seem typed."""
@@ -163,12 +198,11 @@ class Purging(Care):
         tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
         theirs = Remote(self._git.layout, remote, self._environ).fetch(journal.notes.name, tracking)
         if theirs:
-            at = clock.next_at(self._now(), self._catalog.latest_at(clock.horizon(self._now())))
-            adopt_purge(journal, theirs, author, at)
+            adopt_purge(journal, theirs, author, self._next_at())
             self._catalog.catch_up()
         return theirs
 
-    def _force(self, remote: str, author: str) -> bool:
+    def _force(self, remote: str, expected: str | None, author: str) -> bool:
         """Force the journal onto a remote, taking in what others push meanwhile."""
         from gitmem.journal.lease import Remote
         from gitmem.journal.purge import TRACKING
@@ -176,20 +210,17 @@ class Purging(Care):
         journal = self._journals.writable(JournalName.SHARED)
         there, name = Remote(self._git.layout, remote, self._environ), journal.notes.name
         for _ in range(TRIES):
-            expected, mine = there.tip(name), journal.notes.tip()
-            if mine is None or expected == mine:
-                return mine is not None
-            if expected is not None and not self._git.has(expected):
-                expected = self._take_theirs(remote, author)
-                mine = journal.notes.tip() or mine
+            mine = journal.notes.tip()
+            if mine is None:
+                return False
             try:
                 there.force(name, mine, expected)
             except RefMoved:
+                expected = self._take_theirs(remote, author)
                 continue
             tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
-            self._git.update_refs(
-                [RefUpdate(tracking, mine, self._git.ref(tracking))], "gitmem: push"
-            )
+            move = RefUpdate(tracking, mine, self._git.ref(tracking))
+            self._git.update_refs([move], "gitmem: push")
             return True
         raise Unavailable(
             f"it is purged here, but others kept pushing to '{remote}'",

@@ -304,11 +304,12 @@ def meets(journal: Journal, theirs: str) -> Meeting | None:
     return Meeting(tuple(unseen.values()), stale) if unseen or stale else None
 
 
-def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged:
+def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged | None:
     """Take over a remote's journal that was purged, or lacks a purge of ours.
 
     The journal becomes `theirs`, rewritten without anything purged on either side, with our own
-    lines appended that it lacks; what the old one alone reached is deleted.
+    lines appended that it lacks; what the old one alone reached is deleted, as is what the fetch
+    brought of purged text. None if there is nothing to do. `finish` it, as a purge.
 
     Raises:
         Unavailable: it cannot be done now.
@@ -324,7 +325,12 @@ def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged:
             base = rewriter.rewrite(theirs)
             raw.flush()
             if tip and raw.history.is_ancestor(base, tip):
-                return Purged(journal.name)
+                if base == theirs:
+                    return None
+                record.memories = sorted({*record.memories, *about.ids})  # the fetch brought it
+                record.tips.append(theirs)
+                record.lines = sorted({*record.lines, *map(event_id, rewriter.dropped)})
+                break
             own: dict[str, list[bytes]] = {}
             for anchored, line in journal.notes.added(base, tip):
                 if not about(line):
@@ -338,9 +344,7 @@ def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged:
                 break
             except RefMoved as lost:
                 race.lost(tip, lost)
-        done_now = _sweep(journal, raw, rewriter, record)
-    finish(journal)
-    return done_now
+        return _sweep(journal, raw, rewriter, record)
 
 
 # -- files ----------------------------------------------------------------------------------------
