@@ -102,7 +102,7 @@ class Purging(Care):
 
         Where nothing was done, nothing is derived anew unless `always`.
         """
-        from gitmem.journal.purge import finish
+        from gitmem.journal.purge import finish, unfinished
         from gitmem.verbs.purge import Trace, left_here
 
         with ExitStack() as stack:
@@ -113,7 +113,8 @@ class Purging(Care):
             done = rewrite()
             if not (done or always):
                 return [], []
-            trace = Trace(ids, done)
+            begun = [memory for journal in self._journals for memory in unfinished(journal)]
+            trace = Trace({*ids, *begun}, done)
             for one in every:
                 one._scrub(trace)
             self._scrub_rest(every, trace)
@@ -205,7 +206,7 @@ class Purging(Care):
     def _force(self, remote: str, expected: str | None, author: str) -> bool:
         """Force the journal onto a remote, taking in what others push meanwhile."""
         from gitmem.journal.lease import Remote
-        from gitmem.journal.purge import TRACKING
+        from gitmem.journal.purge import TRACKING, finish
 
         journal = self._journals.writable(JournalName.SHARED)
         there, name = Remote(self._git.layout, remote, self._environ), journal.notes.name
@@ -221,6 +222,7 @@ class Purging(Care):
             tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
             move = RefUpdate(tracking, mine, self._git.ref(tracking))
             self._git.update_refs([move], "gitmem: push")
+            finish(journal)
             return True
         raise Unavailable(
             f"it is purged here, but others kept pushing to '{remote}'",

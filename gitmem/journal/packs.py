@@ -71,6 +71,11 @@ def _age(path: Path) -> float:
         return 0.0
 
 
+def written(raw: RawObjects, oid: str) -> float:
+    """Return when an object was written or wanted last; 0 for one that is packed."""
+    return _age(_loose(raw.layout.common_dir / "objects", oid))
+
+
 # -- packs ----------------------------------------------------------------------------------------
 
 

@@ -103,18 +103,14 @@ def purge(journal: Journal, memories: Collection[str], author: str, at: str) -> 
         record = _load(journal) or Unfinished()
         about = About({*memories, *record.memories})
         rewriter = Rewriter(raw, about)
-        moved, race = False, Race()
-        while True:
-            tip = _settled(journal, author, at)
+        here, race = bool(record.memories), Race()
+        while tip := _settled(journal, author, at):
             try:
-                if tip:
-                    moved = _rewrite(journal, raw, rewriter, record, tip, author, at)
+                here = _rewrite(journal, raw, rewriter, record, tip, author, at) or here
                 break
             except RefMoved as lost:
                 race.lost(tip, lost)
-        if not moved and not record.memories:
-            return None
-        return _sweep(journal, raw, rewriter, record)
+        return _sweep(journal, raw, rewriter, record) if here else None
 
 
 def unfinished(journal: Journal) -> Sequence[str]:
@@ -151,7 +147,7 @@ def _rewrite(
     author: str,
     at: str,
 ) -> bool:
-    """Move the journal to its rewritten history and purges; False if there is nothing to take out.
+    """Move the journal to its rewritten history and purges; False if it never held the memories.
 
     Raises:
         RefMoved: somebody wrote meanwhile; nothing was changed.
@@ -159,7 +155,7 @@ def _rewrite(
     base = rewriter.rewrite(tip)
     there = purged(journal.notes, tip)
     dropped = {decode(line).memory or "" for line in rewriter.dropped}
-    ids = sorted({*dropped, *record.memories})
+    ids = sorted({*dropped, *record.memories, *rewriter.about.ids.intersection(there)})
     if base == tip and all(id in there for id in ids):
         return bool(ids)
     raw.flush()
@@ -208,7 +204,12 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
     for name in (journal.notes.name, journal.notes.kept):
         if not raw.history.attempt("reflog", "exists", name).returncode:
             raw.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", name)
-    gone, stayed = sweep(raw, record.objects, record.lines, lambda: _now(journal))
+    known = frozenset(record.lines)
+
+    def is_purged(line: bytes, settled: bool) -> bool:
+        return event_id(line) in known or (settled and rewriter.about(line))
+
+    gone, stayed = sweep(raw, record.objects, is_purged, lambda: _now(journal))
     _drop_dangling(journal)
     return Purged(
         journal.name,

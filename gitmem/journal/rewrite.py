@@ -49,7 +49,7 @@ class Rewriter:
 
     def __init__(self, raw: RawObjects, about: About) -> None:
         self._raw = raw
-        self._about = about
+        self.about = about
         self._blobs: dict[str, _Filtered] = {}
         self._trees: dict[str, _Filtered] = {}
         self._commits: dict[str, str] = {}
@@ -128,7 +128,7 @@ class Rewriter:
 
     def _blob(self, oid: str) -> _Filtered:
         lines = self._raw.get(oid)[2].split(b"\n")
-        dropped = frozenset(line for line in lines if self._about(line))
+        dropped = frozenset(line for line in lines if self.about(line))
         if not dropped:
             return _Filtered(oid, dropped)
         kept = b"\n".join(line for line in lines if line not in dropped)

@@ -16,13 +16,19 @@ from typing import NamedTuple
 
 from gitmem.errors import Unavailable
 from gitmem.journal import objects, packs
-from gitmem.journal.codec import BrokenLine, decode, event_id
+from gitmem.journal.codec import BrokenLine, decode
 from gitmem.journal.git import TREE_MODE, TreeEntry
 from gitmem.journal.raw import RawObjects
 
 _ROUNDS = 5
 _LARGEST = 32 * 2**20
 """Bytes of the largest unreachable blob that is looked into for purged lines."""
+
+GRACE = 10.0
+"""Seconds after which an unreachable note is no longer on its way into a journal."""
+
+IsPurged = Callable[[bytes, bool], bool]
+"""Whether a line was purged; the flag says that nobody can be about to write it into a journal."""
 
 _EVERYTHING = ("--all", "--reflog", "--indexed-objects")
 _LIST = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
@@ -49,12 +55,12 @@ def closure(raw: RawObjects, tips: Iterable[str]) -> set[str]:
 
 
 def sweep(
-    raw: RawObjects, old: Collection[str], lines: Collection[str], now: Callable[[], float]
+    raw: RawObjects, old: Collection[str], is_purged: IsPurged, now: Callable[[], float]
 ) -> tuple[int, list[str]]:
     """Delete what of `old` nobody reaches; return how many objects went, and which had to stay.
 
-    `old` are ids that the old tips reached; `lines` the event ids of purged lines, by which what
-    was left behind is known; `now` tells the time as the file system sees it.
+    `old` are ids that the old tips reached; by `is_purged` what was left behind is known; `now`
+    tells the time as the file system sees it.
 
     Raises:
         Unavailable: git cannot say what is reachable, or a file cannot be deleted.
@@ -63,7 +69,7 @@ def sweep(
     for attempt in range(_ROUNDS):
         time.sleep(0.05 * attempt)
         since = now()
-        doomed, kept = _doomed(raw, set(old), frozenset(lines))
+        doomed, kept = _doomed(raw, set(old), is_purged, since)
         left = packs.delete(raw, doomed, since) if doomed else []
         gone += len(doomed) - len(left)
         if not left:
@@ -74,13 +80,15 @@ def sweep(
     )
 
 
-def _doomed(raw: RawObjects, old: set[str], lines: frozenset[str]) -> tuple[list[str], list[str]]:
+def _doomed(
+    raw: RawObjects, old: set[str], is_purged: IsPurged, since: float
+) -> tuple[list[str], list[str]]:
     """Return what can go, commits first, and what of `old` still has to stay."""
     reached: set[bytes] = set()
     for some in raw.lines(*_LIST, *_EVERYTHING):
         reached.update(some)
     loose = _unreachable(raw, reached)
-    going = {oid for oid in old if oid in loose} | set(_notes(raw, loose, lines))
+    going = {oid for oid in old if oid in loose} | set(_notes(raw, loose, is_purged, since))
     _read(raw, loose, going)
     _follow(raw, loose, going)
     _protect(raw, loose, going)
@@ -101,12 +109,15 @@ def _unreachable(raw: RawObjects, reached: Collection[bytes]) -> dict[str, Found
     return found
 
 
-def _notes(raw: RawObjects, loose: Mapping[str, Found], lines: frozenset[str]) -> Iterator[str]:
+def _notes(
+    raw: RawObjects, loose: Mapping[str, Found], is_purged: IsPurged, since: float
+) -> Iterator[str]:
     """Yield the blobs that hold a purged line and nothing but events."""
     blobs = [oid for oid, it in loose.items() if it.kind == "blob" and it.size <= _LARGEST]
-    for oid, _, content in raw.each(blobs) if lines else ():
+    for oid, _, content in raw.each(blobs):
         parts = [line for line in content.split(b"\n") if line]
-        if any(event_id(line) in lines for line in parts) and all(map(_is_event, parts)):
+        settled = packs.written(raw, oid) < since - GRACE
+        if any(is_purged(line, settled) for line in parts) and all(map(_is_event, parts)):
             yield oid
 
 
