@@ -10,7 +10,6 @@ from gitmem.api.care import Care
 from gitmem.errors import GitmemError, NotFound, RefMoved, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
-from gitmem.mirror.contents import belongs
 from gitmem.model import JournalName
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
@@ -19,6 +18,13 @@ if TYPE_CHECKING:  # loaded by the verb that needs it
 
 TRIES = 5
 """Times that a forced push is tried again because others pushed meanwhile."""
+
+
+OTHER_REPOSITORIES = (
+    "other repositories keep it in their indexes and Markdown files until gitmem runs there, and"
+    " in up to 20 old renderings under .git/gitmem/mirror"
+)
+"""What a purge of one's own memories cannot reach: nobody keeps a list of repositories."""
 
 
 class Purging(Care):
@@ -45,6 +51,8 @@ class Purging(Care):
         done, left = self._rewriting(lambda: self._purge_journals(full, author), [full], True)
         shared = any(each.journal is JournalName.SHARED for each in done)
         pushed = where if where and self._force(where, theirs, author) else None
+        if any(each.journal is JournalName.USER for each in done):
+            left.append(OTHER_REPOSITORIES)
         if shared or pushed:
             left += left_elsewhere(full, self._remotes(), pushed)
         return Purge(
@@ -88,9 +96,9 @@ class Purging(Care):
         try:
             return self.show(id).id
         except NotFound:
-            gone = {event.memory for event in self._catalog.events() if event.op == "purge"}
+            gone = {*self._catalog.purged()}
             gone |= {memory for journal in self._journals for memory in unfinished(journal)}
-            known = [memory for memory in gone if memory and memory.startswith(id.strip().lower())]
+            known = [memory for memory in gone if memory.startswith(id.strip().lower())]
             if len(id.strip()) < 4 or len(known) != 1:
                 raise
             return known[0]
@@ -143,17 +151,14 @@ class Purging(Care):
 
     def _scrub(self, trace: Trace) -> None:
         """Derive everything of this worktree anew, without what was purged."""
-        from gitmem.verbs.purge import scrub, scrub_versions, shown
+        from gitmem.verbs.purge import scrub, scrub_versions
 
-        top = self._git.layout.workdir
         self._catalog.rebuild()
         self._engine.clear()
         scrub(self._derived, trace, keep=("catalog.sqlite", "lexical"))
         with self._session.around(always=True):
-            if top:  # a day of which nothing else is known has no memory that changed
-                paths = (path.relative_to(top).as_posix() for path in shown(top, trace))
-                self._session.outdate([path for path in paths if belongs(path)])
-        scrub_versions(self._derived, top, trace)
+            pass
+        scrub_versions(self._derived, self._git.layout.workdir, trace)
         self._catalog.scrub()
 
     def _scrub_rest(self, every: Sequence[Purging], trace: Trace) -> None:

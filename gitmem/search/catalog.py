@@ -109,6 +109,16 @@ class Catalog(EventTable):
             ),
         }
 
+    def purged(self) -> list[str]:
+        """Return the memories that a purge names."""
+        sql = "SELECT DISTINCT memory FROM events WHERE op='purge' AND understood ORDER BY 1"
+        return [row[0] for row in self._db.rows(sql)]
+
+    def returned(self) -> list[str]:
+        """Return the memories that a purge names and that have other events all the same."""
+        sql = "SELECT DISTINCT memory FROM events WHERE op != 'purge' AND understood"
+        return sorted({row[0] for row in self._db.rows(sql)}.intersection(self.purged()))
+
     def check(self) -> str | None:
         """Return what SQLite finds wrong with the file, or None."""
         found = str(self._db.value("PRAGMA quick_check(1)"))

@@ -11,6 +11,9 @@ from gitmem.errors import NoIdentity
 from gitmem.journal import clock
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals
+from gitmem.journal.purge import unfinished
+from gitmem.journal.purged import About, purged
+from gitmem.model import ID_LENGTH
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 
@@ -99,11 +102,21 @@ def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> It
             yield Finding(level, name, message.format(n=anomalies[name]), hint)
     for journal in journals:
         yield from _locks(journal, now)
+        for id in unfinished(journal):
+            yield Finding(
+                "warning", "purging", f"the purge of '{id[:ID_LENGTH]}' was interrupted",
+                f"gitmem purge {id[:ID_LENGTH]} --yes",
+            )  # fmt: skip
         if not journal.settled:
             yield Finding(
                 "warning", "vanished", f"'{journal.notes.name}' moved without gitmem",
                 "'gitmem doctor --repair' brings back lines that it lost",
             )  # fmt: skip
+    for id in catalog.returned():
+        yield Finding(
+            "warning", "returned", f"'{id[:ID_LENGTH]}' was purged, and lines of it are here",
+            f"somebody merged an old journal: gitmem purge {id[:ID_LENGTH]} --push",
+        )  # fmt: skip
     if trouble := catalog.check():
         yield Finding("error", "catalog", f"the catalog is damaged: {trouble}", "gitmem reindex")
     yield from _settings(git)
@@ -168,8 +181,9 @@ def _restore(journal: Journal, author: str, at: int) -> int:
         return 0
     present = set(journal.notes.read(tip))
     lost: dict[str, dict[bytes, None]] = {}
+    gone = About(purged(journal.notes, tip))
     for anchor, line in journal.notes.history(tip):
-        if (anchor, line) not in present:
+        if (anchor, line) not in present and not gone(line):
             lost.setdefault(anchor, {})[line] = None
     if not lost:
         return 0

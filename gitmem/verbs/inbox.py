@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
 from gitmem.journal.git import Git
+from gitmem.mirror.contents import day_of
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog
@@ -118,15 +119,13 @@ class Inbox:
 
     def render(self, view: CatalogView) -> list[str]:
         """Write the files whose memories changed, and return their paths."""
-        mark = self._catalog.mark()
-        written = self._mirror.render(view, days=self._catalog.days_since(self._seen()))
+        mark, seen = self._catalog.mark(), self._seen()
+        days = self._catalog.days_since(seen)
+        if seen and seen.epoch != mark.epoch:  # after a purge a day may have no memory left
+            days |= {day for path, _ in self._mirror.signature() if (day := day_of(path))}
+        written = self._mirror.render(view, days=days)
         self._mirror.remember("mark", [mark.epoch, mark.changed])
         return written
-
-    def outdate(self, paths: Sequence[str]) -> None:
-        """Render these files at the next chance, though no memory in them has changed."""
-        late = self._mirror.recall("late") or ()
-        self._mirror.remember("late", sorted({*late, *paths}))
 
     def remove(self) -> list[str]:
         """Take gitmem's text out of the files, and return their paths."""

@@ -74,9 +74,9 @@ def folders(git: Git) -> list[Path]:
 
 
 def scrub(folder: Path, trace: Trace, keep: Collection[str] = ()) -> None:
-    """Delete what of a folder may hold the text; `keep` are files that were made anew already."""
+    """Delete what of a folder may hold the text; `keep` are those in use that were made anew."""
     for name in DERIVED:
-        if name not in (*TEXTLESS, *keep):
+        if not name.startswith((*TEXTLESS, *keep)):  # the log of an open database is part of it
             for path in folder.glob(f"{name}*"):
                 _delete(path)
     for log in folder.glob("*.log"):

@@ -110,11 +110,6 @@ class Session:
         except Unavailable as error:  # what was to be shown is written, and is shown next time
             inbox.warnings.append(f"the Markdown files are not up to date: {error.message}")
 
-    def outdate(self, paths: Sequence[str]) -> None:
-        """Have these files rendered at the next chance: what they showed is no more."""
-        if self._inbox:
-            self._inbox.outdate(paths)
-
     def remove_mirror(self) -> list[str]:
         """Take hand edits in, then take gitmem's text out of the files; returns their paths."""
         if self._inbox is None:

@@ -151,3 +151,38 @@ def test_logs_and_leftovers_of_killed_processes(repo: Path, tmp_path: Path) -> N
         gm.purge(id)
         assert (folder / "other.log").exists()
     assert traces(tmp_path) == []
+
+
+def test_an_old_export_does_not_bring_it_back(repo: Path, tmp_path: Path) -> None:
+    with gitmem.open(repo) as gm:
+        id = live(gm)
+        export = tmp_path.parent / f"{tmp_path.name}.jsonl"
+        export.write_text("".join(f"{line}\n" for line in gm.export("jsonl")))
+        try:
+            gm.purge(id)
+            report = gm.import_memories("gitmem", export)
+        finally:
+            export.unlink()
+        assert dict(report.skipped) == {"a line of a memory that was purged here": 4}
+        assert len(gm.list()) == 3
+    assert traces(tmp_path) == []
+
+
+def test_ones_own_memories_in_other_repositories(repo: Path, tmp_path: Path) -> None:
+    """Their indexes and Markdown files forget at the next command there, an empty day's too."""
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(repo), str(other))
+    with gitmem.open(repo) as gm:
+        id = gm.remember("The Kwyjibo vault", scope="user").id
+    with gitmem.open(other) as gm:
+        gm.init()
+        gm.search("vault")
+        gm.sync_start()
+    assert [place for place in traces(other) if place.endswith(".md")]
+    with gitmem.open(repo) as gm:
+        assert any("other repositories" in line for line in gm.purge(id).left)
+    with gitmem.open(other) as gm:
+        gm.sync_start()
+        assert gm.search("vault").hits == []
+    left = traces(other)
+    assert left and all("/.git/gitmem/mirror/versions/" in place for place in left)

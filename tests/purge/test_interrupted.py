@@ -89,6 +89,7 @@ def test_one_that_was_killed_is_ended_by_the_next(prepared: tuple[Path, str]) ->
     with gitmem.open(repo) as gm:
         journal = next(iter(gm._journals))
         assert list(unfinished(journal)) == [id]
+        assert [finding.code for finding in gm.doctor().findings] == ["purging"]
         gm.purge(gm.remember("Kwyjibo again").id)
         assert not unfinished(journal)
     assert traces(repo) == []

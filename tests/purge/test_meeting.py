@@ -223,3 +223,19 @@ def test_the_same_purge_in_two_clones_needs_no_merge(two: Two) -> None:
             gm.purge(two.id)
     assert story(two.one)[:-1] == story(two.other)[:-1]
     assert git(two.one, "rev-parse", f"{SHARED}^") == git(two.other, "rev-parse", f"{SHARED}^")
+
+
+def test_the_doctor_sees_what_a_stock_merge_brought_back(two: Two) -> None:
+    with gitmem.open(two.one, backend=two.backend) as gm:
+        gm.purge(two.id)
+        assert gm.doctor().clean
+    git(two.one, "fetch", "-q", "origin", f"+{SHARED}:refs/notes/theirs")
+    git(two.one, "notes", f"--ref={SHARED}", "merge", "-q", "-s", "cat_sort_uniq", "theirs")
+    git(two.one, "update-ref", "-d", "refs/notes/theirs")
+    with gitmem.open(two.one, backend=two.backend) as gm:
+        assert {memory.text for memory in gm.list()} == REST  # a purge is final, lines or not
+        (finding,) = gm.doctor().findings
+        assert (finding.code, two.id[:8] in finding.hint) == ("returned", True)
+        gm.purge(two.id)
+        assert gm.doctor(repair=True).clean
+    assert traces(two.one) == []
