@@ -22,6 +22,10 @@ from gitmem.verbs.setup import DERIVED
 TEXTLESS = ("ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock")
 """What is derived and holds ids alone."""
 
+MANY = 20
+"""Passages, the longest, that are looked for in history."""
+
+_SPECIAL = re.compile(rb"[][\\.^$*+?(){}|]")
 _BEGIN = re.compile(rb"<!-- gitmem:begin ([0-9a-f]{12}) -->")
 
 SHORTEST = 6
@@ -52,7 +56,7 @@ class Trace:
     def __init__(self, ids: Collection[str], done: Iterable[Purged]) -> None:
         lines = {line for each in done for line in each.lines_gone}
         passages = {part for line in lines for part in telling(line, SHORTEST)}
-        self.passages = sorted(passages, key=len, reverse=True)
+        self.passages = sorted(passages, key=lambda part: (-len(part), part))
         self._ids = [id[:ID_LENGTH].encode() for id in ids]
 
     def told(self, content: bytes) -> bool:
@@ -138,8 +142,8 @@ def _committed(git: Git, trace: Trace) -> Iterator[str]:
     """Look for commits of the user's that hold the Markdown files with the text in them."""
     mirror = (LONG_TERM, FOLDER)
     if any(git.tracked(path) for path in mirror):
-        needle = trace.passages[0]
-        options = ("--all", "--format=%h", "--max-count=1", b"-S" + needle)
+        any_of = b"|".join(_SPECIAL.sub(rb"\\\g<0>", part) for part in trace.passages[:MANY])
+        options = ("--all", "--format=%h", "--max-count=1", "--pickaxe-regex", b"-S" + any_of)
         found = History(git.layout).attempt("log", *options, "--", *mirror).stdout.split()
         if found:
             yield (
@@ -152,7 +156,7 @@ def _said(journals: Journals, trace: Trace) -> Iterator[str]:
     journal = journals.get(JournalName.PRIVATE)
     if journal is None or journal.git.ref(SESSIONS) is None:
         return
-    wanted = [part for passage in trace.passages[:20] for part in (b"-e", passage)]
+    wanted = [part for passage in trace.passages[:MANY] for part in (b"-e", passage)]
     found = History(journal.git.layout).attempt("grep", "-l", "-F", *wanted, SESSIONS, "--")
     if names := found.stdout.splitlines():
         yield f"{len(names)} files of imported conversations have the text: those are not purged"

@@ -13,7 +13,7 @@ KEPT = "refs/gitmem/kept/shared"
 
 SECRET = "The Kwyjibo vault opens with Quixotry-4711"
 """What is purged: its first and second version have words that stand nowhere else."""
-LATER = "The Kwyjibo vault opens with Zygomorph-0815 now"
+LATER = "The [Kwyjibo] vault (*) opens with Zygomorph-0815 now"
 WORDS = (b"kwyjibo", b"quixotry", b"zygomorph")
 
 
