@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from gitmem.api.care import Care
-from gitmem.errors import GitmemError, NotFound, RefMoved, Unavailable
+from gitmem.errors import GitmemError, NotFound, RefMoved, Refused, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
 from gitmem.model import JournalName
@@ -38,8 +38,8 @@ class Purging(Care):
 
         Raises:
             NotFound: there is no such memory, nor was there. NoIdentity: git knows no author.
-            Unavailable: it cannot be done now, or the remote cannot be reached: what was done here
-                stays done.
+            Refused: somebody else's purge at the remote waits to be taken over, or the remote takes
+                no forced push. Unavailable: it cannot be done now; what was done stays done.
         """
         from gitmem.verbs.purge import Purge, left_elsewhere
 
@@ -50,7 +50,7 @@ class Purging(Care):
         theirs = self._take_theirs(where, author) if where else None
         done, left = self._rewriting(lambda: self._purge_journals(full, author), [full], True)
         shared = any(each.journal is JournalName.SHARED for each in done)
-        pushed = where if where and self._force(where, theirs, author) else None
+        pushed = where if where and shared and self._force(where, theirs, author) else None
         if any(each.journal is JournalName.USER for each in done):
             left.append(OTHER_REPOSITORIES)
         if shared or pushed:
@@ -198,12 +198,18 @@ class Purging(Care):
     def _take_theirs(self, remote: str, author: str) -> str | None:
         """Fetch what the remote has and take it in, and return its tip."""
         from gitmem.journal.lease import Remote
-        from gitmem.journal.purge import TRACKING, adopt_purge
+        from gitmem.journal.purge import TRACKING, adopt_purge, meets
 
         journal = self._journals.writable(JournalName.SHARED)
         tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
         theirs = Remote(self._git.layout, remote, self._environ).fetch(journal.notes.name, tracking)
         if theirs:
+            meeting = meets(journal, theirs)
+            if foreign := meeting.foreign(author) if meeting else []:
+                raise Refused(
+                    f"{foreign[0].by} has purged {len(foreign)} memories at '{remote}'",
+                    "take that over first: see 'gitmem pull --help'",
+                )
             adopt_purge(journal, theirs, author, self._next_at())
             self._catalog.catch_up()
         return theirs

@@ -27,7 +27,8 @@ class Remote:
         """Fetch a ref into a tracking ref, and return its tip; None if the remote has none."""
         if self.tip(ref) is None:
             return None
-        self._git("fetch", "-q", "--no-tags", "--no-filter", "--no-write-fetch-head", self.name,
+        self._git("fetch", "-q", "--no-tags", "--no-filter", "--no-write-fetch-head",
+                  "--no-auto-maintenance", self.name,
                   f"+{ref}:{tracking}")  # fmt: skip
         return self._git("rev-parse", "--verify", tracking).strip()
 

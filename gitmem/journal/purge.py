@@ -12,16 +12,12 @@ ours differ by a purge. Then histories must not be merged, for either would carr
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.errors import RefMoved, Refused, Unavailable
+from gitmem.errors import RefMoved, Refused
 from gitmem.journal import clock
 from gitmem.journal.codec import Event, decode, encode, event_id, printable_name
 from gitmem.journal.git import RefUpdate
@@ -34,12 +30,8 @@ from gitmem.journal.raw import RawObjects
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.rewrite import Rewriter
 from gitmem.journal.sweep import closure, sweep
+from gitmem.journal.unfinished import Unfinished, alone, load, now, save
 from gitmem.model import ID_LENGTH, JournalName
-
-RECORD = "purging.json"
-LOCK = "purging.lock"
-PATIENCE = 60.0
-"""Seconds to wait for another purge."""
 
 TRACKING = "refs/gitmem/remotes/"
 
@@ -48,8 +40,8 @@ TRACKING = "refs/gitmem/remotes/"
 class Purged:
     """What a purge did to one journal.
 
-    `lines` and `commits` were rewritten, `objects` deleted; `lines_gone` are the purged lines, for
-    whoever looks for their text elsewhere. `kept_by` are refs of the user's that still reach some.
+    `commits` had brought what was purged, `objects` were deleted; `lines_gone` are the purged
+    lines, for whoever looks for their text elsewhere. `kept_by` is what still reaches some of them.
     """
 
     journal: JournalName
@@ -76,16 +68,6 @@ class Meeting:
         return [event for event in self.unseen if event.by.rpartition("<")[2].casefold() != own]
 
 
-@dataclass(slots=True)
-class Unfinished:
-    """A purge under way: what it is about, the old tips, and what they alone reached."""
-
-    memories: list[str] = field(default_factory=list)
-    tips: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    objects: list[str] = field(default_factory=list)
-
-
 # -- purging --------------------------------------------------------------------------------------
 
 
@@ -97,10 +79,10 @@ def purge(journal: Journal, memories: Collection[str], author: str, at: str) -> 
 
     Raises:
         Refused: a `git notes merge` into the journal is under way.
-        Unavailable: it cannot be done now; the refs have moved if `unfinished` says so.
+        Unavailable: it cannot be done now; the refs have moved, or not; the same call ends it.
     """
-    with _alone(journal), RawObjects(journal.git.layout) as raw:
-        record = _load(journal) or Unfinished()
+    with alone(folder(journal)), RawObjects(journal.git.layout) as raw:
+        record = load(folder(journal))
         about = About({*memories, *record.memories})
         rewriter = Rewriter(raw, about)
         here, race = bool(record.memories), Race()
@@ -113,15 +95,19 @@ def purge(journal: Journal, memories: Collection[str], author: str, at: str) -> 
         return _sweep(journal, raw, rewriter, record) if here else None
 
 
+def folder(journal: Journal) -> Path:
+    """Return where a journal's repository keeps the record of a purge under way."""
+    return journal.git.layout.common_dir / "gitmem"
+
+
 def unfinished(journal: Journal) -> Sequence[str]:
     """Return the memories whose purge was begun and is not `finish`ed."""
-    record = _load(journal)
-    return record.memories if record else ()
+    return load(folder(journal)).memories
 
 
 def finish(journal: Journal) -> None:
     """Forget about a purge: nothing is left to do."""
-    _path(journal, RECORD).unlink(missing_ok=True)
+    save(folder(journal), Unfinished())
 
 
 def _settled(journal: Journal, author: str, at: str) -> str | None:
@@ -183,7 +169,7 @@ def _move(
     old = {*_marks(journal).values(), *_logged(journal, raw), tip or ""} - {""}
     record.tips = sorted(old.union(record.tips))
     record.lines = sorted({*record.lines, *map(event_id, rewriter.dropped)})
-    _save(journal, record)
+    save(folder(journal), record)
     kept = journal.git.ref(journal.notes.kept)
     moves = [RefUpdate(journal.notes.kept, new, kept), RefUpdate(journal.notes.name, new, tip)]
     journal.git.update_refs(moves, "gitmem: purge")
@@ -200,7 +186,7 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
             journal.git.delete_ref(name)
     old = closure(raw, record.tips) - now_there
     record.objects = sorted(old.union(record.objects) - now_there)
-    _save(journal, record)
+    save(folder(journal), record)
     for name in (journal.notes.name, journal.notes.kept):
         if not raw.history.attempt("reflog", "exists", name).returncode:
             raw.run("reflog", "expire", "--expire=all", "--expire-unreachable=all", name)
@@ -209,7 +195,7 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
     def is_purged(line: bytes, settled: bool) -> bool:
         return event_id(line) in known or (settled and rewriter.about(line))
 
-    gone, stayed = sweep(raw, record.objects, is_purged, lambda: _now(journal))
+    gone, stayed = sweep(raw, record.objects, is_purged, lambda: now(folder(journal)))
     _drop_dangling(journal)
     return Purged(
         journal.name,
@@ -315,8 +301,8 @@ def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged |
     Raises:
         Unavailable: it cannot be done now.
     """
-    with _alone(journal), RawObjects(journal.git.layout) as raw:
-        record = _load(journal) or Unfinished()
+    with alone(folder(journal)), RawObjects(journal.git.layout) as raw:
+        record = load(folder(journal))
         race = Race()
         while True:
             tip = _settled(journal, author, at)
@@ -348,70 +334,9 @@ def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged |
         return _sweep(journal, raw, rewriter, record)
 
 
-# -- files ----------------------------------------------------------------------------------------
-
-
 def _seconds(at: str) -> int:
     return int(clock.parse_at(at).timestamp())
 
 
 def _worktrees(journal: Journal) -> list[Path]:
     return [*(journal.git.layout.common_dir / "worktrees").glob("*")]
-
-
-def _path(journal: Journal, name: str) -> Path:
-    return journal.git.layout.common_dir / "gitmem" / name
-
-
-def _load(journal: Journal) -> Unfinished | None:
-    try:
-        found: Mapping[str, list[str]] = json.loads(_path(journal, RECORD).read_bytes())
-        return Unfinished(**found)
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _save(journal: Journal, record: Unfinished) -> None:
-    """Write the record, for good: the next thing may be the power cut."""
-    path = _path(journal, RECORD)
-    beside = path.with_name(f"{RECORD}.new")
-    fields = {name: getattr(record, name) for name in ("memories", "tips", "lines", "objects")}
-    try:
-        with beside.open("w") as file:
-            json.dump(fields, file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise Unavailable(f"'{path}' cannot be written: {error.strerror}") from None
-
-
-def _now(journal: Journal) -> float:
-    """Return the time by the clock of the file system, which may be a server's."""
-    lock = _path(journal, LOCK)
-    os.utime(lock)
-    return lock.stat().st_mtime
-
-
-@contextmanager
-def _alone(journal: Journal) -> Iterator[None]:
-    """Keep other purges of this journal away."""
-    path = _path(journal, LOCK)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("w")
-    except OSError as error:
-        raise Unavailable(f"'{path}' cannot be written: {error.strerror}") from None
-    with file:
-        _acquire(file.fileno(), time.monotonic() + PATIENCE)
-        yield
-
-
-def _acquire(lock: int, until: float) -> None:
-    while True:
-        try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise Unavailable("another purge is under way", "wait for it to end") from None
-            time.sleep(0.05)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from gitmem.errors import Unavailable
 from gitmem.journal.codec import BrokenLine, decode
 from gitmem.journal.git import TreeEntry
 from gitmem.journal.objects import encode_tree
@@ -29,6 +30,10 @@ VERBS = frozenset(
 TELLING = 16
 """Characters from which on a passage of a memory is looked for in the subjects of other commits."""
 
+DEEPEST = 32
+"""Levels of a notes tree: a note lies no deeper, at whatever fan-out."""
+
+_FILES = (0o100644, 0o100755, 0o120000)
 _SIGNED = re.compile(rb"(?m)^gpgsig(?:-sha256)? .*\n(?: .*\n)*")
 _PARENT = re.compile(rb"(?m)^parent ([0-9a-f]+)\n")
 _FIRST_WORD = re.compile(rb"[a-z]+")
@@ -67,7 +72,11 @@ class Rewriter:
         listed = self._raw.run("rev-list", "--topo-order", "--reverse", *bounds).decode().split()
         fresh = [oid for oid in listed if oid not in self._commits]
         for oid, _, data in self._raw.each(fresh):
-            self._commits[oid] = self._commit(oid, data)
+            try:
+                self._commits[oid] = self._commit(oid, data)
+            except ValueError as error:  # somebody made objects that git would not
+                message = f"'{oid[:12]}' of the journal is damaged: {error}"
+                raise Unavailable(message, "see what `git fsck` says") from None
         return self._commits.get(tip, tip)
 
     def _commit(self, oid: str, data: bytes) -> str:
@@ -104,10 +113,12 @@ class Rewriter:
         verb = first[0] + b": " if first and first[0].decode() in VERBS else b""
         return verb + GONE + b"\n"
 
-    def _tree(self, oid: str) -> _Filtered:
+    def _tree(self, oid: str, depth: int = 0) -> _Filtered:
+        if depth > DEEPEST:
+            return _Filtered(oid, frozenset())
         if oid not in self._trees:
             entries = self._raw.tree(oid)
-            found = [self._entry(entry) for entry in entries]
+            found = [self._entry(entry, depth) for entry in entries]
             dropped = frozenset[bytes]().union(*(each.dropped for each in found))
             self._trees[oid] = _Filtered(oid, dropped)
             if dropped:
@@ -119,9 +130,11 @@ class Rewriter:
                 self._trees[oid] = _Filtered(new, dropped)
         return self._trees[oid]
 
-    def _entry(self, entry: TreeEntry) -> _Filtered:
+    def _entry(self, entry: TreeEntry, depth: int) -> _Filtered:
         if entry.is_tree:
-            return self._tree(entry.oid)
+            return self._tree(entry.oid, depth + 1)
+        if entry.mode not in _FILES:
+            return _Filtered(entry.oid, frozenset())
         if entry.oid not in self._blobs:
             self._blobs[entry.oid] = self._blob(entry.oid)
         return self._blobs[entry.oid]

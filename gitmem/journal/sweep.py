@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from gitmem.errors import Unavailable
+from gitmem.errors import GitFailed, Unavailable
 from gitmem.journal import objects, packs
 from gitmem.journal.codec import BrokenLine, decode
 from gitmem.journal.git import TREE_MODE, TreeEntry
@@ -139,7 +139,10 @@ def _read(raw: RawObjects, loose: dict[str, Found], going: Collection[str]) -> N
 def _refers(raw: RawObjects, kind: str, data: bytes) -> Found:
     width = raw.layout.hex_length
     if kind == "tree":
-        entries = objects.decode_tree(data, width // 2)
+        try:
+            entries = objects.decode_tree(data, width // 2)
+        except GitFailed:  # no tree that git wrote: nobody can use it
+            return Found(kind, len(data))
         shaped = all(_in_notes(entry, width) for entry in entries)
         return Found(kind, len(data), tuple(entry.oid for entry in entries), shaped)
     head = data.partition(b"\n\n")[0]

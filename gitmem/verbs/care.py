@@ -11,7 +11,6 @@ from gitmem.errors import NoIdentity
 from gitmem.journal import clock
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals
-from gitmem.journal.purge import unfinished
 from gitmem.journal.purged import About, purged
 from gitmem.model import ID_LENGTH
 from gitmem.search.catalog import Catalog
@@ -96,6 +95,8 @@ def stats(catalog: Catalog, now: str) -> Stats:
 
 def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> Iterator[Finding]:
     """Yield what is wrong, or worth knowing, about the journals and what is derived from them."""
+    from gitmem.journal.purge import unfinished  # not for `status`, which needs this module too
+
     anomalies = catalog.anomalies(clock.horizon(now))
     for name, (level, message, hint) in _ANOMALIES.items():
         if anomalies[name]:

@@ -19,7 +19,7 @@ from gitmem.model import ID_LENGTH, JournalName
 from gitmem.sessions.store import REF as SESSIONS
 from gitmem.verbs.setup import DERIVED
 
-TEXTLESS = ("ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock")
+TEXTLESS = ("ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", "purging.lock")
 """What is derived and holds ids alone."""
 
 MANY = 20

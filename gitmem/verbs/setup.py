@@ -18,6 +18,7 @@ PATHS = ("MEMORY.md", "memory")
 DERIVED = (
     "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
     "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock",
+    "purging.lock",
 )  # fmt: skip
 """What is made anew when it is missing; the private journal, in the same folder, is not."""
 

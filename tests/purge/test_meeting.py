@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gitmem
+from gitmem.errors import Unavailable
 from gitmem.journal import purge
 from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journal
@@ -239,3 +240,21 @@ def test_the_doctor_sees_what_a_stock_merge_brought_back(two: Two) -> None:
         gm.purge(two.id)
         assert gm.doctor(repair=True).clean
     assert traces(two.one) == []
+
+
+def test_a_remote_with_objects_that_git_would_not_write(two: Two) -> None:
+    """A hostile one: a tree that nests for ever, a tree with a name twice."""
+    with gitmem.open(two.one, backend=two.backend) as gm:
+        gm.purge(two.id)
+    deep = git(two.one, "hash-object", "-t", "tree", "-w", "/dev/null")
+    for _ in range(1_200):
+        deep = git(two.one, "mktree", input=f"040000 tree {deep}\tab\n")
+    hostile = git(two.one, "commit-tree", deep, "-p", SHARED, "-m", "deep")
+    with two.journal(two.one) as journal:
+        assert purge.meets(journal, hostile) is None
+    odd = two.one / "odd"
+    odd.write_bytes(b"100644 .." * 3)
+    bad = git(two.one, "hash-object", "-t", "tree", "-w", "--literally", str(odd))
+    hostile = git(two.one, "commit-tree", bad, "-p", SHARED, "-m", "odd")
+    with two.journal(two.one) as journal, pytest.raises(Unavailable, match="damaged"):
+        purge.meets(journal, hostile)

@@ -11,7 +11,7 @@ import gitmem
 from gitmem.errors import NotFound, Refused, Unavailable
 from gitmem.journal.lease import Remote
 from tests.purge.support import SHARED, traces, whole
-from tests.purge.test_meeting import REST, Two
+from tests.purge.test_meeting import REST, TRACKING, Two
 from tests.support import git
 
 
@@ -134,3 +134,31 @@ def test_no_other_ref_is_pushed(two: Two) -> None:
         gm.purge(two.id, push=True)
     after = set(git(two.remote, "for-each-ref").split("\n"))
     assert {line.split("\t")[1] for line in before ^ after} == {SHARED}
+
+
+def test_somebody_elses_purge_at_the_remote_is_taken_over_first(two: Two) -> None:
+    mine = next(memory.id for memory in _memories(two) if memory.text == "Between")
+    git(two.one, "config", "user.email", "grace@example.com")
+    two.purged()
+    with gitmem.open(two.other, backend=two.backend) as gm:
+        with pytest.raises(Refused, match="grace@example.com"):
+            gm.purge(mine, push=True)
+        assert len(gm.list()) == 4
+        gm.adopt_purge(git(two.other, "rev-parse", TRACKING))
+        assert gm.purge(mine, push=True).pushed == "origin"
+    git(two.remote, "gc", "-q", "--prune=now")
+    assert traces(two.remote, two.other) == []
+
+
+def _memories(two: Two) -> list[gitmem.Memory]:
+    with gitmem.open(two.other, backend=two.backend) as gm:
+        return list(gm.list())
+
+
+def test_a_private_memory_forces_nothing(two: Two) -> None:
+    before = git(two.remote, "for-each-ref")
+    with gitmem.open(two.one, backend=two.backend) as gm:
+        gm.remember("Not pushed yet")
+        id = gm.remember("The other Kwyjibo", private=True).id
+        assert gm.purge(id, push=True).pushed is None
+    assert git(two.remote, "for-each-ref") == before
