@@ -124,6 +124,7 @@ def test_the_free_pages_of_a_catalog_hold_nothing(repo: Path, tmp_path: Path) ->
     clone = tmp_path / "clone"
     with gitmem.open(repo) as gm:
         id = live(gm)
+        gm.update(id, "Kwyjibo " * 8_000)
     git(tmp_path, "clone", "-q", str(repo), str(clone))
     fetch = ("fetch", "-q", "origin", "+refs/notes/gitmem/shared:refs/notes/gitmem/shared")
     git(clone, *fetch)

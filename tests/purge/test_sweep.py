@@ -136,9 +136,31 @@ def test_a_dangling_commit_that_holds_the_text_is_the_users(gm: Gitmem, kind: Ki
     mine = git(repo, "rev-parse", "HEAD")
     git(repo, "checkout", "-q", "main" if "linked" not in repo.name else "topic")
     git(repo, "branch", "-q", "-D", "export")
+    history = git(repo, "rev-list", "--objects", mine)
+    git(repo, "reflog", "expire", "--expire=all", "--expire-unreachable=all", "--all")
     done = gm.purge(id)
-    assert git(repo, "ls-tree", "-r", "--name-only", mine)
+    assert git(repo, "rev-list", "--objects", mine) == history
     assert any("object" in line for line in done.left)
+    assert whole(repo)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_copy_of_a_note_in_the_users_files_survives(
+    gm: Gitmem, kind: Kind, committed: bool
+) -> None:
+    """It is one object, whoever made it: in an index, or in a commit that a reflog has."""
+    repo = kind[1]
+    id = live(gm)
+    notes = git(repo, "ls-tree", "-r", "--format=%(objectname)", SHARED).split()
+    (note,) = [oid for oid in notes if id in git(repo, "cat-file", "blob", oid)][:1]
+    (repo / "copy.jsonl").write_text(git(repo, "cat-file", "blob", note) + "\n")
+    git(repo, "add", "copy.jsonl")
+    if committed:
+        git(repo, "commit", "-q", "-m", "a copy")
+        git(repo, "reset", "-q", "--hard", "HEAD~1")
+    done = gm.purge(id)
+    assert any(f"object {note[:12]}" in line for line in done.left)
+    assert id in git(repo, "cat-file", "blob", note)
     assert whole(repo)
 
 
@@ -299,6 +321,7 @@ def test_a_partial_clones_packs_stay_marked(repo: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=blob:none", repo.as_uri(), str(clone))
     git(clone, "fetch", "-q", "--no-filter", "origin", f"{SHARED}:{SHARED}")
+    one_promised_pack(clone)
     before = everything(clone)
     with gitmem.open(clone) as gm:
         assert len(gm.list()) == 4
@@ -309,6 +332,19 @@ def test_a_partial_clones_packs_stay_marked(repo: Path, tmp_path: Path) -> None:
     assert list((clone / ".git" / "objects" / "pack").glob("*.promisor"))
     assert whole(clone)
     git(clone, "checkout", "-q", "HEAD~1")
+
+
+def one_promised_pack(clone: Path) -> None:
+    """Put everything into one pack from a promisor, the journal too."""
+    names = "\n".join(sorted(everything(clone))) + "\n"
+    old = list((clone / ".git" / "objects" / "pack").iterdir())
+    git(clone, "pack-objects", "-q", ".git/objects/pack/pack", input=names)
+    for file in old:
+        file.unlink()
+    (pack,) = packs(clone)
+    pack.with_suffix(".promisor").touch()
+    git(clone, "prune-packed", "-q")
+    assert whole(clone)
 
 
 def test_objects_of_an_alternate_are_out_of_reach_and_said(repo: Path, tmp_path: Path) -> None:
