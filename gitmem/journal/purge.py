@@ -29,7 +29,7 @@ from gitmem.journal.purged import About, anchor, purged
 from gitmem.journal.raw import RawObjects
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.rewrite import Rewriter
-from gitmem.journal.sweep import closure, sweep
+from gitmem.journal.sweep import closure, remains, sweep
 from gitmem.journal.unfinished import Unfinished, alone, load, now, save
 from gitmem.model import ID_LENGTH, JournalName
 
@@ -184,7 +184,7 @@ def _sweep(journal: Journal, raw: RawObjects, rewriter: Rewriter, record: Unfini
         if oid not in now_there:
             record.tips.append(oid)
             journal.git.delete_ref(name)
-    old = closure(raw, record.tips) - now_there
+    old = remains(raw, record.tips) - now_there
     record.objects = sorted(old.union(record.objects) - now_there)
     save(folder(journal), record)
     for name in (journal.notes.name, journal.notes.kept):

@@ -46,12 +46,26 @@ class Found(NamedTuple):
 
 
 def closure(raw: RawObjects, tips: Iterable[str]) -> set[str]:
-    """Return what some commits reach, as far as it is here."""
+    """Return what those commits reach that are here.
+
+    Raises:
+        GitFailed: a commit in their history is missing.
+    """
     here = iter(sorted(raw.history.known({*tips})))
     found: set[str] = set()
     while some := [*islice(here, 1_000)]:  # a reflog may name more than a command line takes
         found.update(line.decode() for lines in raw.lines(*_LIST, *some) for line in lines)
     return found
+
+
+def remains(raw: RawObjects, tips: Collection[str]) -> set[str]:
+    """Return what commits reach, but for those below which somebody began to delete."""
+    try:
+        return closure(raw, tips)
+    except GitFailed:
+        if len(tips) == 1:
+            return set()
+    return set[str]().union(*(remains(raw, [tip]) for tip in tips))
 
 
 def sweep(

@@ -13,7 +13,8 @@ import pytest
 
 import gitmem
 from gitmem.journal import sweep
-from gitmem.journal.purge import unfinished
+from gitmem.journal.purge import folder, unfinished
+from gitmem.journal.unfinished import load, save
 from tests.purge.conftest import live
 from tests.purge.support import SHARED, lines, traces, whole
 from tests.purge.test_meeting import REST
@@ -79,6 +80,24 @@ def test_killed_at_any_moment_it_can_be_ended(
         assert mine <= set(
             git(repo, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
         ) | set(git(original, "rev-list", "--objects", "--no-object-names", SHARED).split())
+
+
+def test_killed_among_the_commits_it_deletes(prepared: tuple[Path, str]) -> None:
+    """Whatever came first: a tip whose ancestors are gone cannot be walked any more."""
+    repo, id = prepared
+    tips = git(repo, "rev-list", SHARED).split()
+    killed_after_the_refs_moved(repo, id)
+    with gitmem.open(repo) as gm:
+        journal = next(iter(gm._journals))
+        record = load(folder(journal))
+        everything = git(repo, "rev-list", "--objects", "--no-object-names", tips[0]).split()
+        record.objects = sorted(everything)
+        save(folder(journal), record)
+        for oid in tips[1:]:
+            (repo / ".git" / "objects" / oid[:2] / oid[2:]).unlink(missing_ok=True)
+        gm.purge(id)
+    assert traces(repo) == []
+    assert whole(repo)
 
 
 def test_one_that_was_killed_is_ended_by_the_next(prepared: tuple[Path, str]) -> None:
