@@ -42,6 +42,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.defaultKind", "note", "kind of a `remember` that names none", True),
     Setting("gitmem.budget", 1200, "tokens of the session-start briefing", True),
     Setting("gitmem.trunk", "", "branch that others fork from; empty: found out", True),
+    Setting("gitmem.remote", "", "remote to share with; empty: `origin`, or the only one"),
+    Setting("gitmem.autoPull", False, "`sync --start` pulls first, for 5 seconds at most"),
+    Setting("gitmem.autoPush", False, "`sync --end` pushes, for 20 seconds at most"),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
     Setting(

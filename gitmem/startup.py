@@ -158,13 +158,14 @@ def _standard_config(git_dir: str, common_dir: str) -> list[str]:
 
 
 def _branches(common_dir: str) -> Iterator[str]:
-    """Yield what changes whenever a branch does: what HEAD sees depends on the others too.
+    """Yield what changes whenever a branch or a tracking ref does: HEAD's sight depends on them.
 
     Git writes a ref beside itself and renames it, so the folder's time tells of all refs in it.
     """
     yield os.path.join(common_dir, "packed-refs")
     yield os.path.join(common_dir, "shallow")
-    folders = [os.path.join(common_dir, "refs", kind) for kind in ("heads", "remotes")]
+    kinds = ("heads", "remotes", "gitmem/remotes")
+    folders = [os.path.join(common_dir, "refs", kind) for kind in kinds]
     while folders:
         yield (folder := folders.pop())
         try:

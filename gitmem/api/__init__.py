@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.api.purging import Purging
+from gitmem.api.care import Care
 from gitmem.journal.git import Backend
 
 __all__ = ["Gitmem", "open"]
 
 
-class Gitmem(Purging):
+class Gitmem(Care):
     """The memory of one repository. Use as a context manager, or `close` it."""
 
 

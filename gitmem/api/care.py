@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.api.conversations import Conversations
+from gitmem.api.sharing import Sharing
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.sight import HASTE
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.verbs.care import Report, Stats, Status
 
 
-class Care(Conversations):
+class Care(Sharing):
     """A repository set up, a session begun and ended, and how things stand."""
 
     def init(
@@ -44,6 +44,7 @@ class Care(Conversations):
             self._sight.lines.set_trunk(trunk)
         self._fresh()
         self._session.open_mirror()
+        said += self._bring()
         with self._session.around(always=True):
             pass
         return said + [f"{path}: written" for path in self._session.written]
@@ -71,6 +72,7 @@ class Care(Conversations):
         if branch is not None:
             with self._elsewhere(branch) as catalog:
                 return self._session.brief(catalog, branch)
+        self._pull_in_passing()
         return self._session.start(self._fresh)
 
     def sync_end(self, summary: str = "") -> SyncEnd:
@@ -84,7 +86,7 @@ class Care(Conversations):
                 packed = self._recorder.pack(now=True)
         except Unavailable as error:  # the episode is kept; what is derived can be derived later
             self._warnings.append(error.message)
-        return SyncEnd(episode, indexed, packed)
+        return SyncEnd(episode, indexed, packed, self._push_in_passing())
 
     def accept(self) -> Sequence[Memory]:
         """Apply the hand edits that are held, and return the memories they touch."""
@@ -98,9 +100,10 @@ class Care(Conversations):
             pass
         alive = self._alive_filter()
         record = setup.read_record(self._folder)
-        from gitmem.verbs import branches
+        from gitmem.verbs import branches, sharing
         from gitmem.verbs.care import Status
 
+        remote = self._default_remote()
         waiting = branches.waiting(self._catalog, self._sight)
         return Status(
             branch=self._git.head().branch,
@@ -115,6 +118,8 @@ class Care(Conversations):
             indexed=self._engine.caught_up(),
             waiting=waiting.branches,
             orphaned=waiting.orphaned,
+            remote=remote,
+            unpushed=len(sharing.unpushed(self._shared, remote)) if remote else None,
         )
 
     def stats(self) -> Stats:

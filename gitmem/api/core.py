@@ -16,7 +16,8 @@ from gitmem.journal import clock
 from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journals
 from gitmem.journal.sight import Sight
-from gitmem.model import ID_LENGTH, Memory
+from gitmem.journal.tracking import Fetched
+from gitmem.model import ID_LENGTH, JournalName, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.verbs import setup
@@ -51,6 +52,7 @@ class Core:
         self._journals = Journals(self._git, self._user_journal, backend)
         # What is derived depends on where HEAD is, so each linked worktree has its own.
         self._derived = self._git.layout.git_dir / "gitmem"
+        self._fetched = Fetched(self._git, self._folder)
         self._catalog = Catalog(self._derived / "catalog.sqlite", self._journals)
         record = setup.read_record(self._folder)
         self._sight = Sight(
@@ -88,6 +90,7 @@ class Core:
         """What went wrong without stopping the work, a line each, once each."""
         lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
         lines += self._engine.warnings if "_engine" in vars(self) else []
+        lines += self._fetched.waiting
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     @property
@@ -106,12 +109,26 @@ class Core:
     def _fresh(self) -> None:
         """See what others have written, and bring back what git has dropped."""
         self._remark = ""
+        self._take_in_fetched()
         try:
             self._journals.settle(self._restorer(), self._now())
         except Unavailable:  # a read-only repository can still be read; `doctor` tells
             pass
         self._catalog.look = self._sight.look()
         self._catalog.catch_up()
+
+    def _take_in_fetched(self) -> None:
+        """Merge what a plain ``git fetch`` brought of a remote's journal."""
+        for ref, (remote, tip) in self._fetched.new().items():
+            from gitmem.verbs.sharing import take_in
+
+            journal = self._journals.writable(JournalName.SHARED)
+            try:
+                why = take_in(journal, remote, tip, self._restorer(), self._now())
+            except Unavailable as error:  # a read-only clone; or it is not all here, says a pull
+                self._warnings.append(f"the memories of '{remote}' wait: {error.message}")
+                continue
+            self._fetched.note(ref, tip, why)
 
     @contextmanager
     def _elsewhere(self, branch: str | None, at: str | None = None) -> Iterator[Catalog]:

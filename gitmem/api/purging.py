@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from gitmem.api.care import Care
+from gitmem.api.conversations import Conversations
 from gitmem.errors import GitmemError, NotFound, RefMoved, Refused, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
@@ -27,7 +27,7 @@ OTHER_REPOSITORIES = (
 """What a purge of one's own memories cannot reach: nobody keeps a list of repositories."""
 
 
-class Purging(Care):
+class Purging(Conversations):
     """A memory taken out of history."""
 
     def purge(self, id: str, *, push: bool = False, remote: str | None = None) -> Purge:

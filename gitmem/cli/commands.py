@@ -35,6 +35,11 @@ SECTIONS = {
         ("entities", "facets", "List what memories name: technologies, people, files, issues."),
         ("entity", "facets", "Show who and what is named beside NAME, and in which memories."),
     ),
+    "Share": (
+        ("push", "sharing", "Push the shared memories; say what the remote then has."),
+        ("pull", "sharing", "Fetch a remote's memories and merge them with those here."),
+        ("remote", "sharing", "List the remotes, or set the one to share with."),
+    ),
     "Branches": (
         ("branches", "branch", "List what each branch knows, the current one first."),
         ("diff", "branch", "Compare what two branches know."),

@@ -203,16 +203,26 @@ class NotesRef:
         return done
 
     def write(
-        self, tip: str | None, additions: Additions, message: str, author: str, at: int
+        self,
+        tip: str | None,
+        additions: Additions,
+        message: str,
+        author: str,
+        at: int,
+        parents: Sequence[str] = (),
     ) -> Appended | None:
-        """Write the commit that adds the lines `tip` lacks, and move no ref; None if none lack."""
+        """Write the commit that adds the lines `tip` lacks, and move no ref; None if none lack.
+
+        A merge, which has `parents` given, is written also where none lack.
+        """
         added: list[tuple[str, bytes]] = []
         wanted = {anchor: _Wanted(anchor, lines, []) for anchor, lines in additions.items()}
         with self._whole():
             tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
-        if not added:
+        if not (added or parents):
             return None
-        commit = self._git.write_commit(tree, [tip] if tip else [], author, at, message)
+        parents = parents or ([tip] if tip else [])
+        commit = self._git.write_commit(tree, parents, author, at, message)
         return Appended(tip, commit, tuple(added))
 
     def _edit(

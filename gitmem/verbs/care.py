@@ -24,7 +24,8 @@ class Status:
     """How things stand here, in plain values.
 
     `waiting` counts memories of branches that the trunk does not see yet, `orphaned` those of
-    branches that are gone.
+    branches that are gone. `unpushed` counts memories of which `remote` lacks something, as far as
+    is known here; None where there is no remote to push to.
     """
 
     branch: str | None
@@ -39,6 +40,8 @@ class Status:
     indexed: bool
     waiting: Mapping[str, int]
     orphaned: Mapping[str, int]
+    remote: str | None = None
+    unpushed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

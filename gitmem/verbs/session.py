@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem import startup
 from gitmem.config import Settings
@@ -25,14 +26,21 @@ from gitmem.verbs.settings import load_settings
 from gitmem.verbs.setup import read_record
 from gitmem.verbs.staleness import Staleness
 
+if TYPE_CHECKING:  # loaded by the verbs that need it
+    from gitmem.verbs.sharing import Pushed
+
 
 @dataclass(frozen=True, slots=True)
 class SyncEnd:
-    """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed."""
+    """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed.
+
+    `pushed` is the receipt where the settings say that a session's end pushes.
+    """
 
     episode: Memory | None
     indexed: int
     packed: bool
+    pushed: Pushed | None = None
 
 
 class Session:
@@ -145,7 +153,9 @@ class Session:
         self._settings = load_settings(self._git, self._environ)  # a server may be open for long
         self.settle(fresh)
         briefing = self._brief(self.held)
-        if before is not None and before == self._stamp():
+        # Where a start pulls, what it has to say is at the remote.
+        kept = not self._settings["gitmem.autoPull"]
+        if kept and before is not None and before == self._stamp():
             self._keep(before, briefing)
         return briefing
 
