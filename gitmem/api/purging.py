@@ -10,10 +10,12 @@ from gitmem.api.conversations import Conversations
 from gitmem.errors import GitmemError, NotFound, RefMoved, Refused, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
+from gitmem.journal.tracking import remotes, tracking
 from gitmem.model import JournalName
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
     from gitmem.journal.purge import Purged
+    from gitmem.journal.transfer import Remote
     from gitmem.verbs.purge import Purge, Trace
 
 TRIES = 5
@@ -30,11 +32,14 @@ OTHER_REPOSITORIES = (
 class Purging(Conversations):
     """A memory taken out of history."""
 
-    def purge(self, id: str, *, push: bool = False, remote: str | None = None) -> Purge:
+    def purge(
+        self, id: str, *, push: bool = False, remote: str | None = None, terminal: bool = False
+    ) -> Purge:
         """Take a memory out of the journal's whole history, and out of all that is derived of it.
 
-        With `push` the rewritten journal is forced onto `remote`, if nobody pushed meanwhile. The
-        same call again ends what was interrupted, also by the id of what is purged already.
+        With `push` the rewritten journal is forced onto `remote`, if nobody pushed meanwhile; git
+        may ask on a `terminal`. The same call again ends what was interrupted, also by the id of
+        what is purged already.
 
         Raises:
             NotFound: there is no such memory, nor was there. NoIdentity: git knows no author.
@@ -46,15 +51,16 @@ class Purging(Conversations):
         author = self._git.identity()
         self._fresh()
         full = self._purgeable(id)
-        where = (remote or self._remote()) if push else None
-        theirs = self._take_theirs(where, author) if where else None
+        where = self._remote_to_force(remote, terminal) if push else None
+        theirs = self._take_theirs(where, author, full) if where else None
         done, left = self._rewriting(lambda: self._purge_journals(full, author), [full], True)
         shared = any(each.journal is JournalName.SHARED for each in done)
-        pushed = where if where and shared and self._force(where, theirs, author) else None
+        forced = where and shared and self._force(where, theirs, author, full)
+        pushed = where.name if where and forced else None
         if any(each.journal is JournalName.USER for each in done):
             left.append(OTHER_REPOSITORIES)
         if shared or pushed:
-            left += left_elsewhere(full, self._remotes(), pushed)
+            left += left_elsewhere(full, remotes(self._git.config()), pushed)
         return Purge(
             full,
             [each.journal.value for each in done],
@@ -185,58 +191,65 @@ class Purging(Conversations):
 
     # -- elsewhere ------------------------------------------------------------------------------
 
-    def _remotes(self) -> list[str]:
-        keys = [key for key in self._git.config() if key.startswith("remote.")]
-        return sorted({key[7:-4] for key in keys if key.endswith(".url")})
+    def _remote_to_force(self, name: str | None, terminal: bool) -> Remote:
+        from gitmem.journal.transfer import Remote
+        from gitmem.verbs.sharing import choose
 
-    def _remote(self) -> str:
-        remotes = self._remotes()
-        if len(remotes) == 1 or "origin" in remotes:
-            return "origin" if "origin" in remotes else remotes[0]
-        raise NotFound("there is no remote to push to", "name one: 'git remote' lists them")
+        chosen = choose(self._git.config(), self._settings, name)
+        return Remote(self._git.layout, chosen, self._environ, terminal=terminal)
 
-    def _take_theirs(self, remote: str, author: str) -> str | None:
-        """Fetch what the remote has and take it in, and return its tip."""
-        from gitmem.journal.lease import Remote
-        from gitmem.journal.purge import TRACKING, adopt_purge, meets
+    def _take_theirs(self, remote: Remote, author: str, id: str) -> str | None:
+        """Fetch what the remote has and take it in, and return its tip.
 
-        journal = self._journals.writable(JournalName.SHARED)
-        tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
-        theirs = Remote(self._git.layout, remote, self._environ).fetch(journal.notes.name, tracking)
-        if theirs:
-            meeting = meets(journal, theirs)
-            if foreign := meeting.foreign(author) if meeting else []:
-                raise Refused(
-                    f"{foreign[0].by} has purged {len(foreign)} memories at '{remote}'",
-                    "take that over first: see 'gitmem pull --help'",
-                )
-            adopt_purge(journal, theirs, author, self._next_at())
+        Raises:
+            Refused: what would be pushed besides the purge of `id` may not leave, or a purge by
+                somebody else is there.
+        """
+        from gitmem.journal import merging, sharing
+        from gitmem.journal.purge import adopt_purge
+        from gitmem.journal.purged import About
+        from gitmem.verbs.sharing import stop_secrets
+
+        journal, at = self._journals.writable(JournalName.SHARED), self._next_at()
+        theirs, about = sharing.fetch(journal, remote), About([id])
+        lacking = [line for _, line in journal.notes.added(theirs, journal.notes.tip())]
+        stop_secrets([line for line in lacking if not about(line)], self._catalog.events)
+        if theirs is None:
+            return None
+        seconds = int(self._now().timestamp())
+        met = merging.merge(journal, theirs, remote.name, author, seconds)
+        if isinstance(met, merging.Merged):
             self._catalog.catch_up()
+            return theirs
+        if foreign := met.foreign(author):
+            raise Refused(
+                f"{foreign[0].by} has purged {len(foreign)} memories at '{remote.name}'",
+                f"take that over first: gitmem pull {remote.name}",
+            )
+        adopt_purge(journal, theirs, author, at)
+        self._catalog.catch_up()
         return theirs
 
-    def _force(self, remote: str, expected: str | None, author: str) -> bool:
+    def _force(self, remote: Remote, expected: str | None, author: str, id: str) -> bool:
         """Force the journal onto a remote, taking in what others push meanwhile."""
-        from gitmem.journal.lease import Remote
-        from gitmem.journal.purge import TRACKING, finish
+        from gitmem.journal.purge import finish
 
         journal = self._journals.writable(JournalName.SHARED)
-        there, name = Remote(self._git.layout, remote, self._environ), journal.notes.name
         for _ in range(TRIES):
             mine = journal.notes.tip()
             if mine is None:
                 return False
             try:
-                there.force(name, mine, expected)
+                remote.force(journal.notes.name, mine, expected)
             except RefMoved:
-                expected = self._take_theirs(remote, author)
+                expected = self._take_theirs(remote, author, id)
                 continue
-            tracking = f"{TRACKING}{remote}/{JournalName.SHARED}"
-            move = RefUpdate(tracking, mine, self._git.ref(tracking))
-            self._git.update_refs([move], "gitmem: push")
+            ref = tracking(remote.name)
+            self._git.update_refs([RefUpdate(ref, mine, self._git.ref(ref))], "gitmem: push")
             finish(journal)
             return True
         raise Unavailable(
-            f"it is purged here, but others kept pushing to '{remote}'",
+            f"it is purged here, but others kept pushing to '{remote.name}'",
             "run the same command again",
         )
 

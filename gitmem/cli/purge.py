@@ -30,7 +30,8 @@ def purge(gm: Gitmem, id: str, yes: bool, push: bool, remote: str | None) -> Vie
     """
     if not yes:
         _ask(gm, id, push)
-    return _view(gm.purge(id, push=push or bool(remote), remote=remote))
+    there = sys.stdin.isatty() and sys.stderr.isatty()
+    return _view(gm.purge(id, push=push or bool(remote), remote=remote, terminal=there))
 
 
 def _ask(gm: Gitmem, id: str, push: bool) -> None:

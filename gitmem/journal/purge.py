@@ -30,10 +30,9 @@ from gitmem.journal.raw import RawObjects
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.rewrite import Rewriter
 from gitmem.journal.sweep import closure, remains, sweep
+from gitmem.journal.tracking import TRACKING
 from gitmem.journal.unfinished import Unfinished, alone, load, now, save
 from gitmem.model import ID_LENGTH, JournalName
-
-TRACKING = "refs/gitmem/remotes/"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ import pytest
 
 import gitmem
 from gitmem.errors import NotFound, Refused, Unavailable
-from gitmem.journal.lease import Remote
+from gitmem.journal.codec import encode
+from gitmem.journal.transfer import Remote
 from tests.purge.support import SHARED, traces, whole
-from tests.purge.test_meeting import REST, TRACKING, Two
+from tests.purge.test_meeting import ADA, REST, TRACKING, Two
 from tests.support import git
 
 
@@ -162,3 +163,22 @@ def test_a_private_memory_forces_nothing(two: Two) -> None:
         id = gm.remember("The other Kwyjibo", private=True).id
         assert gm.purge(id, push=True).pushed is None
     assert git(two.remote, "for-each-ref") == before
+
+
+def test_no_other_secret_leaves_with_it(two: Two) -> None:
+    key = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    said = {"at": "2026-01-02T03:04:05.000000Z", "by": ADA, "op": "remember", "text": f"key: {key}"}
+    event = encode(said)
+    with two.journal(two.one) as journal:  # as a gitmem without rules for secrets would write it
+        head = git(two.one, "rev-parse", "HEAD")
+        journal.append({head: [event.line]}, "remember", ADA, 1_700_000_000)
+    before = git(two.remote, "rev-parse", SHARED)
+    with gitmem.open(two.one, backend=two.backend) as gm:
+        with pytest.raises(Refused, match="secret"):
+            gm.purge(two.id, push=True)
+        assert two.id in {memory.id for memory in gm.list()}
+        assert git(two.remote, "rev-parse", SHARED) == before
+        gm.purge(event.id)
+        assert gm.purge(two.id, push=True).pushed == "origin"
+    git(two.remote, "gc", "-q", "--prune=now")
+    assert traces(two.remote, two.one) == []
