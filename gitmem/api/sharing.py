@@ -168,11 +168,12 @@ class Sharing(Purging):
         self, name: str | None, terminal: bool, limit: float | None, progress: Progress | None
     ) -> Remote:
         from gitmem.journal.transfer import Remote
-        from gitmem.verbs.sharing import choose
+        from gitmem.verbs.sharing import choose, pushed_to
 
-        chosen = choose(self._git.config(), self._settings, name)
+        config = self._git.config()
+        chosen = choose(config, self._settings, name)
         return Remote(
-            self._git.layout, chosen, self._environ,
+            self._git.layout, chosen, self._environ, pushed_to=pushed_to(config, chosen),
             terminal=terminal, limit=limit, progress=progress,
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -120,15 +120,17 @@ def _progress() -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task: Any = None
+    bar = Bar(console=Console(stderr=True), transient=True, auto_refresh=False)
+    task = bar.add_task("")
 
-        def tell(step: str, done: int, total: int) -> None:
-            nonlocal task
-            task = bar.add_task("") if task is None else task
-            bar.update(task, description=step, completed=done, total=total or None, refresh=True)
+    def tell(step: str, done: int, total: int) -> None:
+        bar.start()
+        bar.update(task, description=step, completed=done, total=total or None, refresh=True)
 
+    try:
         yield tell
+    finally:
+        bar.stop()
 
 
 def _memories(number: int) -> str:

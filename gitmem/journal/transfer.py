@@ -74,6 +74,7 @@ class Ended(NamedTuple):
 class Remote:
     """A configured remote of one repository.
 
+    `pushed_to` are the addresses to read back from, if it is not fetched from where it is pushed.
     `terminal` says that somebody is there to be asked. With a `limit`, what has not ended so many
     seconds after this was made is ended, and no window is opened to ask in.
     """
@@ -84,6 +85,7 @@ class Remote:
         name: str,
         environ: Mapping[str, str],
         *,
+        pushed_to: Sequence[str] = (),
         terminal: bool = False,
         limit: float | None = None,
         progress: Progress | None = None,
@@ -91,6 +93,7 @@ class Remote:
         self.name = name
         self._layout = layout
         self._environ = environ
+        self._addresses = pushed_to or (name,)
         self._terminal = terminal
         self._limit = limit
         self._until = time.monotonic() + limit if limit is not None else None
@@ -110,12 +113,16 @@ class Remote:
     def tip(self, ref: str) -> str | None:
         """Return where a ref stands at the remote, asked of it now.
 
+        Where it is pushed to several addresses that do not agree, it stands nowhere.
+
         Raises:
             Unavailable: it cannot be reached, or takes too long.
         """
-        rows = (
-            line.split("\t") for line in self._git("ls-remote", "--", self.name, ref).split("\n")
-        )
+        found = {self._tip(address, ref) for address in self._addresses}
+        return found.pop() if len(found) == 1 else None
+
+    def _tip(self, address: str, ref: str) -> str | None:
+        rows = (line.split("\t") for line in self._git("ls-remote", "--", address, ref).split("\n"))
         return next((row[0] for row in rows if row[1:] == [ref]), None)
 
     def push(self, ref: str, new: str) -> None:

@@ -89,6 +89,12 @@ def choose(config: Config, settings: Settings, name: str | None = None) -> str:
     )
 
 
+def pushed_to(config: Config, remote: str) -> Sequence[str]:
+    """Return the addresses a remote is pushed to, where it is not fetched from there."""
+    addresses = config.get(f"remote.{remote}.url", ())
+    return config.get(f"remote.{remote}.pushurl") or (addresses if len(addresses) > 1 else ())
+
+
 def take_in(journal: Journal, remote: str, tip: str, author: str, now: datetime) -> str:
     """Merge what was fetched, unless the journals differ by a purge: then say what to do."""
     found = merge(journal, tip, remote, author, int(now.timestamp()))

@@ -334,7 +334,7 @@ def test_completing_commands_and_words(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
         return [item.split(",")[1] for item in invoke().stdout.splitlines()]
 
-    assert complete("gitmem re") == ["remember", "restore", "reindex"]
+    assert complete("gitmem re") == ["remember", "restore", "remote", "reindex"]
     assert complete("gitmem remember -k de") == ["decision"]
     assert complete("gitmem list --importance h") == ["high"]
     assert complete("gitmem context s") == ["show", "set"]
