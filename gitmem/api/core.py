@@ -124,9 +124,12 @@ class Core:
 
             journal = self._journals.writable(JournalName.SHARED)
             try:
+                if not self._git.has(tip):  # a ref to nothing: every `git fetch` would stop there
+                    self._git.delete_ref(ref)
                 why = take_in(journal, remote, tip, self._restorer(), self._now())
             except Unavailable as error:  # a read-only clone; or it is not all here, says a pull
-                self._warnings.append(f"the memories of '{remote}' wait: {error.message}")
+                again = f"fetch them anew: gitmem pull {remote}"
+                self._warnings.append(f"the memories of '{remote}' wait: {error.message} ({again})")
                 continue
             self._fetched.note(ref, tip, why)
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gitmem.errors import RefMoved
+from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.git import RefUpdate
 from gitmem.journal.history import History
 from gitmem.journal.journals import Journal
@@ -39,6 +39,8 @@ def merge(journal: Journal, theirs: str, source: str, author: str, at: int) -> M
         Unavailable: the ref cannot be moved, or an object of theirs is not here.
     """
     history = History(journal.git.layout)
+    if not journal.git.has(theirs):
+        raise Unavailable(f"'{theirs[:12]}' is not in this clone")
     restored, race = journal.settle(author, at), Race()
     while True:
         mine = journal.notes.tip()

@@ -235,6 +235,12 @@ class Remote:
 
     def _variables(self) -> dict[str, str]:
         variables = {**self._environ, "LC_ALL": "C", "LANGUAGE": "C"}
+        # A mirror takes no refspec. The settings that somebody gave the same way go on.
+        number = self._environ.get("GIT_CONFIG_COUNT", "0")
+        if number.isdecimal():
+            variables[f"GIT_CONFIG_KEY_{number}"] = f"remote.{self.name}.mirror"
+            variables[f"GIT_CONFIG_VALUE_{number}"] = "false"
+            variables["GIT_CONFIG_COUNT"] = str(int(number) + 1)
         if not self._terminal:
             variables["GIT_TERMINAL_PROMPT"] = "0"
         if self._limit is not None:  # nobody waits for it, so no window is opened either

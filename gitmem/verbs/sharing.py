@@ -145,8 +145,9 @@ def unpushed(journal: Journal, remote: str) -> list[str]:
 
 
 def memories(lines: Iterable[bytes]) -> list[str]:
-    """Return the ids of the memories that lines are about, in their order, each once."""
-    return list(dict.fromkeys(event.memory for event in events(lines) if event.memory))
+    """Return the ids of the memories that lines tell of, in their order, each once."""
+    told = (event for event in events(lines) if event.op != "purge")
+    return list(dict.fromkeys(event.memory for event in told if event.memory))
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
