@@ -53,32 +53,21 @@ def fetch(journal: Journal, remote: Remote) -> str | None:
     return tip
 
 
-def push(
-    journal: Journal,
-    remote: Remote,
-    outgoing: Outgoing,
-    take_in: TakeIn,
-    pause: Callable[[float], None] = time.sleep,
-) -> Receipt:
+def push(journal: Journal, remote: Remote, outgoing: Outgoing, take_in: TakeIn) -> Receipt:
     """Push the journal until the remote has every line of it, and read back that it has.
 
     Raises:
         Unavailable: the remote cannot be reached or does not take it, or others have kept pushing
             for `PATIENCE` seconds.
     """
-    return _Push(journal, remote, outgoing, take_in, pause).run()
+    return _Push(journal, remote, outgoing, take_in).run()
 
 
 class _Push:
     """One push, with its tries."""
 
     def __init__(
-        self,
-        journal: Journal,
-        remote: Remote,
-        outgoing: Outgoing,
-        take_in: TakeIn,
-        pause: Callable[[float], None],
+        self, journal: Journal, remote: Remote, outgoing: Outgoing, take_in: TakeIn
     ) -> None:
         self._journal = journal
         self._git = journal.git
@@ -86,7 +75,6 @@ class _Push:
         self._remote = remote
         self._outgoing = outgoing
         self._take_in = take_in
-        self._pause = pause
         self._looked_at: set[bytes] = set()
         self._until = time.monotonic() + PATIENCE
         self._tries = self._in_vain = 0
@@ -135,7 +123,7 @@ class _Push:
     def _catch_up(self, known: str | None) -> None:
         """Take in what others pushed, after a pause that keeps us out of each other's way."""
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**self._tries)
-        self._pause(random.uniform(0, longest))
+        time.sleep(random.uniform(0, longest))
         theirs = self._fetch()
         self._in_vain = self._in_vain + 1 if theirs == known else 0
         if self._in_vain >= _STUBBORN or time.monotonic() > self._until:
