@@ -164,7 +164,9 @@ def main() -> None:
             first = [make(by_git) for make in (scene.first_push, scene.first_pull)
                      for by_git in (True, False)]  # fmt: skip
             timed = [*first, *scene.later()]
-            bench.race([bench.click_hello(), *timed], given.rounds)
+            hello = bench.click_hello()
+            listing = bench.gitmem("list", scene.clone, "list")
+            bench.race([hello, listing, *timed], given.rounds)
             pairs = zip(timed[::2], timed[1::2], strict=True)
             names = ("first push", "first pull", "push one", "push nothing", "pull nothing")
             rows = [
@@ -172,6 +174,7 @@ def main() -> None:
                  f"{own.wall - git.wall:+.0f} ms"]
                 for name, (git, own) in zip(names, pairs, strict=True)
             ]  # fmt: skip
+            print(f"click hello {hello.wall:.0f} ms, gitmem list {listing.wall:.0f} ms\n")
             print(table([f"{given.memories:,} memories", "git", "gitmem", "ratio", "more"], rows))
         if given.clones:
             print(crowd(bench, given.clones))

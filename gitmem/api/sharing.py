@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.api.purging import Purging
 from gitmem.errors import GitmemError, NotFound, Refused, UsageError
-from gitmem.journal.purged import About
+from gitmem.journal.purged import About, purged
 from gitmem.journal.tracking import tracking
 from gitmem.model import JournalName
 from gitmem.verbs import setup
 from gitmem.verbs.record import Draft
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
+    from gitmem.journal.codec import Event
     from gitmem.journal.journals import Journal
     from gitmem.journal.transfer import Progress, Remote
     from gitmem.verbs.sharing import Pulled, Pushed, RemoteState
@@ -49,12 +50,13 @@ class Sharing(Purging):
             Unavailable: the remote cannot be reached, or does not take it; all is kept here.
         """
         from gitmem.journal import sharing
-        from gitmem.verbs.sharing import Pushed, events, memories, stop_secrets
+        from gitmem.verbs.sharing import Pushed, memories, stop_secrets
 
         there = self._remote_named(remote, terminal, limit, progress)
-        self._fresh()
-        with self._session.around():  # hand edits are pushed too
-            pass
+        if self._initialised:  # hand edits are pushed too
+            self._show()
+        else:
+            self._journals.settle(self._restorer(), self._now())
         self._allow_secrets(allow_secrets)
         received: dict[str, None] = {}
 
@@ -65,16 +67,19 @@ class Sharing(Purging):
         receipt = sharing.push(
             self._shared,
             there,
-            lambda lines: stop_secrets(lines, self._catalog.events),
+            lambda lines: stop_secrets(lines, self._events_of),
             take_in,
         )
-        if received:
-            self._session.settle(self._fresh)
-        arrived = list(events(receipt.arrived))
+        if received and self._initialised:
+            self._show()
         return Pushed(
-            there.name, receipt.tip, memories(receipt.arrived), len(arrived), receipt.tries,
+            there.name,
+            receipt.tip,
+            memories(receipt.arrived),
+            len(receipt.arrived),
+            receipt.tries,
             [*received],
-        )  # fmt: skip
+        )
 
     def pull(
         self,
@@ -98,10 +103,10 @@ class Sharing(Purging):
         from gitmem.verbs.sharing import Pulled, memories
 
         there = self._remote_named(remote, terminal, limit, progress)
-        self._fresh()
         tip = sharing.fetch(self._shared, there)
         lines = self._merge_fetched(there.name, tip, accept_purge=accept_purge) if tip else ()
-        self._session.settle(self._fresh)
+        if self._initialised:  # else nothing is derived until somebody asks
+            self._show()
         return Pulled(there.name, tip, memories(lines), len(lines))
 
     def _bring(self) -> list[str]:
@@ -119,7 +124,7 @@ class Sharing(Purging):
 
     def _pull_in_passing(self) -> None:
         """Pull where the settings say so; a remote that fails is a warning."""
-        if self._settings["gitmem.autoPull"] and setup.read_record(self._folder):
+        if self._settings["gitmem.autoPull"] and self._initialised:
             try:
                 self.pull(limit=START_LIMIT)
             except GitmemError as error:
@@ -127,7 +132,7 @@ class Sharing(Purging):
 
     def _push_in_passing(self) -> Pushed | None:
         """Push where the settings say so; what is not pushed is a warning."""
-        if self._settings["gitmem.autoPush"] and setup.read_record(self._folder):
+        if self._settings["gitmem.autoPush"] and self._initialised:
             try:
                 return self.push(limit=END_LIMIT)
             except GitmemError as error:
@@ -151,6 +156,18 @@ class Sharing(Purging):
         from gitmem.verbs.sharing import choose
 
         self._git.config_set("gitmem.remote", choose(self._git.config(), self._settings, name))
+
+    @property
+    def _initialised(self) -> bool:
+        return setup.read_record(self._folder) is not None
+
+    def _show(self) -> None:
+        """Take hand edits in and show what is here, as any verb does that changes something."""
+        self._session.settle(self._fresh)
+
+    def _events_of(self, memory: str) -> Iterable[Event]:
+        self._fresh()
+        return self._catalog.events(memory)
 
     @property
     def _shared(self) -> Journal:
@@ -195,11 +212,13 @@ class Sharing(Purging):
             return found.lines
         stuck = pushing and found.stale
         if stuck or (found.foreign(author) and not accept_purge):
-            raise Refused(*met(found, remote, author, self._catalog.purged()))
+            raise Refused(
+                *met(found, remote, author, [*purged(journal.notes, journal.notes.tip())])
+            )
         new = [line for _, line in journal.notes.added(journal.notes.tip(), tip)]
         self._warnings += self.adopt_purge(tip)
         self._fetched.note(tracking(remote), tip)
-        gone = About(self._catalog.purged())
+        gone = About(purged(journal.notes, journal.notes.tip()))
         return [line for line in new if not gone(line)]
 
     def _allow_secrets(self, ids: Sequence[str]) -> None:

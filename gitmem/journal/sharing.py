@@ -46,6 +46,9 @@ class Receipt(NamedTuple):
 def fetch(journal: Journal, remote: Remote) -> str | None:
     """Fetch a remote's journal, all of it, and return its tip; None if it has none."""
     ref = tracking(remote.name)
+    old = journal.git.ref(ref)
+    if old and not journal.git.has(old):  # a ref to nothing: git would stop there
+        journal.git.delete_ref(ref)
     remote.fetch()
     tip = journal.git.ref(ref)
     if tip and not _whole(journal, tip):

@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.config import Settings
 from gitmem.errors import NotFound, Refused, UsageError
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal
-from gitmem.journal.merging import Merged, merge
-from gitmem.journal.purge import Meeting
 from gitmem.journal.tracking import Config, refspec, remotes, tracking
 from gitmem.model import ID_LENGTH
-from gitmem.text.secrets import find
+
+if TYPE_CHECKING:  # loaded by what needs it
+    from gitmem.journal.purge import Meeting
 
 ALLOWED = "secrets"
 """The key of an event that lists the rules whose findings its author let pass, knowingly."""
@@ -97,6 +97,8 @@ def pushed_to(config: Config, remote: str) -> Sequence[str]:
 
 def take_in(journal: Journal, remote: str, tip: str, author: str, now: datetime) -> str:
     """Merge what was fetched, unless the journals differ by a purge: then say what to do."""
+    from gitmem.journal.merging import Merged, merge
+
     found = merge(journal, tip, remote, author, int(now.timestamp()))
     return "" if isinstance(found, Merged) else met(found, remote, author)[0]
 
@@ -161,7 +163,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
 
 def held(events: Iterable[Event]) -> list[str]:
     """Return the rules that find secrets in the events of a memory."""
-    return sorted({finding.rule for event in events for finding in find(_text(event.line))})
+    return sorted({rule for event in events for rule in _rules(event.line)})
 
 
 def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event]]) -> None:
@@ -171,7 +173,7 @@ def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event
         Refused: there is one that its author has not let pass.
     """
     for line in lines:
-        found = sorted({finding.rule for finding in find(_text(line))})
+        found = _rules(line)
         if not found:
             continue
         event = next(events([line]), None)
@@ -199,6 +201,13 @@ class Secret(Refused):
 def _passed(event: Event) -> Iterator[str]:
     rules = event.fields.get(ALLOWED)
     yield from (str(rule) for rule in rules) if isinstance(rules, list) else ()
+
+
+def _rules(line: bytes) -> list[str]:
+    """Return the rules that find a secret in a line."""
+    from gitmem.text.secrets import find
+
+    return sorted({finding.rule for finding in find(_text(line))})
 
 
 def _text(line: bytes) -> str:
