@@ -3,9 +3,9 @@
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
 commit, the other branches, the tips of the journals, the settings (git's files, the environment,
-`.gitmem.yml`), the Markdown files, which are an inbox, and the program. A stamp that differs, or
-anything unusual (a ``GIT_DIR``, a reftable), and the long way is taken. An answer that could be
-stale is never given.
+`.gitmem.yml`), whom one trusts, the Markdown files, which are an inbox, and the program. A stamp
+that differs, or anything unusual (a ``GIT_DIR``, a reftable), and the long way is taken. An answer
+that could be stale is never given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gitmem import __version__
 NAME = "start.json"
 FORMAT = 1
 _ENVIRONMENT = ("GITMEM_", "GIT_", "XDG_")
-_HOMES = ("HOME", "USER")
+_HOMES = ("HOME", "USER", "EMAIL")
 
 RACY = 0.05
 """Seconds within which a file system may give two versions of a file the same time."""
@@ -74,6 +74,7 @@ def stamp(
         *_standard_config(git_dir, common_dir),
         os.path.join(top, ".gitmem.yml"),
         os.path.join(common_dir, "gitmem", "init.json"),
+        os.path.join(common_dir, "gitmem", "trust.json"),
         *_markdown(top),
     ]
     environment = sorted(

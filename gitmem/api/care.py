@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gitmem.api.sharing import Sharing
+from gitmem.api.trust import Trusting
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.sight import HASTE
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.verbs.care import Report, Stats, Status
 
 
-class Care(Sharing):
+class Care(Trusting):
     """A repository set up, a session begun and ended, and how things stand."""
 
     def init(
@@ -47,6 +48,8 @@ class Care(Sharing):
         said += self._bring()
         with self._session.around(always=True):
             pass
+        if held := self._catalog.count(replace(self._alive_filter(), held=True)):
+            said.append(f"{held} held, by others: see 'gitmem trust --list'")
         return said + [f"{path}: written" for path in self._session.written]
 
     def deinit(self) -> list[str]:
@@ -112,6 +115,7 @@ class Care(Sharing):
             memories=self._catalog.count(alive),
             forgotten=self._catalog.count(Filter(forgotten=True)),
             contested=self._catalog.count(Filter(contested=True)),
+            held_memories=self._catalog.count(replace(alive, held=True)),
             expired=self._catalog.count(Filter()) - self._catalog.count(alive),
             journals=self._catalog.counts("journal", alive),
             held=self._session.held,

@@ -25,6 +25,7 @@ from gitmem.verbs.record import Recorder
 from gitmem.verbs.session import Session
 from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.staleness import Staleness
+from gitmem.verbs.trust import Judge
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
     from gitmem.search.engine import Engine
@@ -59,10 +60,13 @@ class Core:
             self._git, self._settings["gitmem.trunk"], record.branch if record else None,
             self._derived, self._catalog.facts_of,
         )  # fmt: skip
+        self._judge = Judge(self._git, self._sight.lines, self._folder, self._trust_setting)
+        self._sight.untrusted = self._judge.untrusted
         self._staleness = Staleness(self._git)
         self._recorder = Recorder(
-            self._git, self._journals, self._catalog, self._sight, self._staleness, now
-        )
+            self._git, self._journals, self._catalog, self._sight, self._staleness, now,
+            self._judge.note_own,
+        )  # fmt: skip
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
             self._recorder, self._staleness, now, self.short, environ,
@@ -163,6 +167,10 @@ class Core:
             return self._git.identity()
         except UsageError:  # reading needs no identity
             return "gitmem <gitmem@localhost>"
+
+    def _trust_setting(self) -> str:
+        setting: str = Settings(self._environ, self._git.config())["gitmem.trust"]
+        return setting
 
     def _alive_filter(self) -> Filter:
         return Filter(now=clock.format_at(self._now()))

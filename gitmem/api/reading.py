@@ -100,6 +100,7 @@ class Reading(Core):
         until: str | None = None,
         forgotten: bool = False,
         contested: bool = False,
+        held: bool | None = None,
         stale: bool = False,
         limit: int | None = None,
         branch: str | None = None,
@@ -107,7 +108,8 @@ class Reading(Core):
     ) -> Sequence[Memory]:
         """Return memories, newest first; `since` and `until` are dates or ages such as ``7d``.
 
-        `stale`: only those whose files are not as they were; `branch`: as seen from it, without
+        `held`: only those that nobody trusted wrote, or only the others; `stale`: only those whose
+        files are not as they were; `branch`: as seen from it, without
         switching; `at`: what was known at that commit.
         """
         now = self._now()
@@ -124,6 +126,7 @@ class Reading(Core):
                     until=content.moment(until, now, ahead=False) if until else None,
                     forgotten=forgotten,
                     contested=contested,
+                    held=held,
                     now=clock.format_at(now),
                     limit=None if stale else limit,
                 )
@@ -168,12 +171,15 @@ class Reading(Core):
         limit: int = 10,
         kind: str | None = None,
         tags: Sequence[str] = (),
+        held: bool | None = None,
         branch: str | None = None,
     ) -> SearchResult:
-        """Find memories by words, best first; `branch`: among those seen from it."""
-        filter = Filter(
-            kind=content.kind(kind), tags=content.tags(tags), now=self._alive_filter().now
-        )
+        """Find memories by words, best first; `branch`: among those seen from it.
+
+        `held`: only those that nobody trusted wrote, or only the others.
+        """
+        now = self._alive_filter().now
+        filter = Filter(kind=content.kind(kind), tags=content.tags(tags), held=held, now=now)
         with self._elsewhere(branch) as catalog:
             engine = self._engine if catalog is self._catalog else self._engine.over(catalog)
             result = engine.search(query, limit, filter)

@@ -120,7 +120,8 @@ class Writing(Reading):
         memory = self._catalog.memory(event.memory or "")
         if memory is None:
             raise NotFound(f"the memory of '{event.id[:ID_LENGTH]}' is not here")
-        draft = undo.take_back(event, memory, list(self._catalog.events(memory.id)))
+        life, trusted = list(self._catalog.events(memory.id)), self._catalog.trusted(memory.id)
+        draft = undo.take_back(event, memory, life, trusted)
         return undo.Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
 
     def tag(self, id: str, *tags: str) -> Memory:

@@ -39,6 +39,7 @@ SECTIONS = {
         ("push", "sharing", "Push the shared memories; say what the remote then has."),
         ("pull", "sharing", "Fetch a remote's memories and merge them with those here."),
         ("remote", "sharing", "List the remotes, or set the one to share with."),
+        ("trust", "trust", "Trust AUTHOR, or all who have commits on the trunk, in this clone."),
     ),
     "Branches": (
         ("branches", "branch", "List what each branch knows, the current one first."),

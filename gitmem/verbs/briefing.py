@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitmem.model import FileChange, Importance, Memory
@@ -45,18 +45,18 @@ def compose(
     short: Callable[[str], str],
 ) -> Briefing:
     """Compose the briefing as of `now` (an event time), of at most `budget` tokens."""
-    alive = Filter(now=now)
+    alive = Filter(now=now, held=False)
     counts = {
         "memories": catalog.count(alive),
-        "contested": catalog.count(Filter(now=now, contested=True)),
+        "contested": catalog.count(replace(alive, contested=True)),
     }
     topics = topics_of(catalog.tag_counts(alive))
     commit = catalog.look.commit
-    critical = staleness.marked(_of(catalog, Importance.CRITICAL, now), commit)
-    high = staleness.marked(_of(catalog, Importance.HIGH, now), commit)
-    latest = catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5))
+    critical = staleness.marked(_of(catalog, Importance.CRITICAL, alive), commit)
+    high = staleness.marked(_of(catalog, Importance.HIGH, alive), commit)
+    latest = catalog.select(replace(alive, without_kinds=WORKING_KINDS, limit=5))
     recent = staleness.marked(latest, commit)
-    episodes = catalog.select(Filter(now=now, kind="episode", limit=1))
+    episodes = catalog.select(replace(alive, kind="episode", limit=1))
     shown = {memory.id for memory in (*critical, *high)}
     sections = (
         ("Critical", [_line(memory, short) for memory in critical]),
@@ -92,9 +92,9 @@ def topics_of(tags: Mapping[str, int], most: int = 8) -> dict[str, int]:
     return dict(sorted(topics.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 
-def _of(catalog: Catalog, importance: Importance, now: str) -> list[Memory]:
+def _of(catalog: Catalog, importance: Importance, alive: Filter) -> list[Memory]:
     return catalog.select(
-        Filter(now=now, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
+        replace(alive, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
     )
 
 

@@ -24,7 +24,8 @@ class Status:
     """How things stand here, in plain values.
 
     `waiting` counts memories of branches that the trunk does not see yet, `orphaned` those of
-    branches that are gone. `unpushed` counts memories of which `remote` lacks something, as far as
+    branches that are gone. `held` are hand edits that wait, `held_memories` counts those by authors
+    who are not trusted. `unpushed` counts memories of which `remote` lacks something, as far as
     is known here; None where there is no remote to push to.
     """
 
@@ -40,6 +41,7 @@ class Status:
     indexed: bool
     waiting: Mapping[str, int]
     orphaned: Mapping[str, int]
+    held_memories: int = 0
     remote: str | None = None
     unpushed: int | None = None
 
@@ -121,9 +123,24 @@ def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> It
             "warning", "returned", f"'{id[:ID_LENGTH]}' was purged, and lines of it are here",
             f"somebody merged an old journal: gitmem purge {id[:ID_LENGTH]} --push",
         )  # fmt: skip
+    yield from _held(catalog)
     if trouble := catalog.check():
         yield Finding("error", "catalog", f"the catalog is damaged: {trouble}", "gitmem reindex")
     yield from _settings(git)
+
+
+def _held(catalog: Catalog) -> Iterator[Finding]:
+    """Tell of what others wrote whom one does not trust: no fault, and for the user to judge."""
+    if held := catalog.count(Filter(held=True)):
+        yield Finding(
+            "info", "untrusted", f"{held} memories are held: nobody trusted wrote them",
+            "'gitmem trust --list' shows who did",
+        )  # fmt: skip
+    for id in catalog.proposed():
+        yield Finding(
+            "info", "proposed", f"a change of '{id[:ID_LENGTH]}' is proposed",
+            f"gitmem show {id[:ID_LENGTH]}",
+        )  # fmt: skip
 
 
 _ANOMALIES: Mapping[str, tuple[Level, str, str]] = {

@@ -39,7 +39,7 @@ class CatalogView:
     ) -> None:
         self._catalog = catalog
         self._git = git
-        self._shown = Filter(now=now, private=None if everything else False)
+        self._shown = Filter(now=now, private=None if everything else False, held=False)
         self._context = context
         self._everything = everything
         self.short = short

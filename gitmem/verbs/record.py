@@ -78,6 +78,7 @@ class Recorder:
         sight: Sight,
         staleness: Staleness,
         now: Callable[[], datetime],
+        note_own: Callable[[str], None],
     ) -> None:
         self._git = git
         self._sight = sight
@@ -85,6 +86,7 @@ class Recorder:
         self._journals = journals
         self._catalog = catalog
         self._now = now
+        self._note_own = note_own
         self._latest: str | None = None
         self._rows = 0
 
@@ -95,6 +97,7 @@ class Recorder:
             NoIdentity: git knows no author; nothing was written.
         """
         author = self._git.identity()
+        self._note_own(printable_name(author))
         stamp = self._sight.lines.stamp()
         if stamp.line:  # the branch may have got its identity this moment
             self._catalog.look = self._sight.look()

@@ -20,7 +20,7 @@ PATHS = ("MEMORY.md", "memory")
 DERIVED = (
     "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
     "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", FETCHED,
-    "purging.lock",
+    "purging.lock", "trust.lock", "authors.json",
 )  # fmt: skip
 """What is made anew when it is missing; the private journal, in the same folder, is not."""
 
