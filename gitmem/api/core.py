@@ -95,6 +95,8 @@ class Core:
         lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
         lines += self._engine.warnings if "_engine" in vars(self) else []
         lines += self._fetched.waiting
+        for rule in self._recorder.redacted:
+            lines.append(f"what looks like a secret was taken out ({rule}): see --allow-secret")
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     @property

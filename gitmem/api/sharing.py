@@ -12,6 +12,7 @@ from gitmem.journal.tracking import tracking
 from gitmem.model import JournalName
 from gitmem.verbs import setup
 from gitmem.verbs.record import Draft
+from gitmem.verbs.redaction import ALLOWED
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
     from gitmem.journal.codec import Event
@@ -223,9 +224,9 @@ class Sharing(Purging):
 
     def _allow_secrets(self, ids: Sequence[str]) -> None:
         """Record that memories may leave although they hold what looks like a secret."""
-        from gitmem.verbs.sharing import ALLOWED, held
+        from gitmem.verbs.sharing import held
 
         for memory in [self.show(id) for id in ids]:
-            if rules := held(list(self._catalog.events(memory.id))):
+            if rules := held(self._catalog.events(memory.id)):
                 reason = "pushed on purpose, though it looks like a secret"
                 self._write([Draft("revise", memory, {ALLOWED: rules, "reason": reason})], "allow")

@@ -56,6 +56,13 @@ def expires(help: str) -> Decorator:
     return click.option("--expires", metavar="WHEN", help=help)
 
 
+def allow_secret() -> Decorator:
+    """Take ``--allow-secret``."""
+    return click.option(
+        "--allow-secret", is_flag=True, help="Keep what looks like a secret, and that it was meant."
+    )
+
+
 def branch(help: str) -> Decorator:
     """Take ``--branch``: look from there, without switching."""
     return click.option("--branch", metavar="BRANCH", help=help)

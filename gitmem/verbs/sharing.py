@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.config import Settings
 from gitmem.errors import NotFound, Refused, UsageError
@@ -15,12 +15,10 @@ from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import Config, refspec, remotes, tracking
 from gitmem.model import ID_LENGTH
+from gitmem.verbs.redaction import allowed_by, rules_in, strings
 
 if TYPE_CHECKING:  # loaded by what needs it
     from gitmem.journal.purge import Meeting
-
-ALLOWED = "secrets"
-"""The key of an event that lists the rules whose findings its author let pass, knowingly."""
 
 _NO_TEXT = frozenset("at base events line memory op v".split())
 _USER = re.compile(r"(?<=://)[^/@]*@")
@@ -178,7 +176,9 @@ def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event
             continue
         event = next(events([line]), None)
         memory = event.memory if event else None
-        passed = {rule for one in (allowed(memory) if memory else ()) for rule in _passed(one)}
+        passed = {
+            rule for one in (allowed(memory) if memory else ()) for rule in allowed_by(one.fields)
+        }
         if left := [rule for rule in found if rule not in passed]:
             raise Secret(memory, left)
 
@@ -198,16 +198,9 @@ class Secret(Refused):
         super().__init__(f"{where} holds what looks like a secret ({', '.join(rules)})", hint)
 
 
-def _passed(event: Event) -> Iterator[str]:
-    rules = event.fields.get(ALLOWED)
-    yield from (str(rule) for rule in rules) if isinstance(rules, list) else ()
-
-
 def _rules(line: bytes) -> list[str]:
     """Return the rules that find a secret in a line."""
-    from gitmem.text.secrets import find
-
-    return sorted({finding.rule for finding in find(_text(line))})
+    return rules_in(_text(line))
 
 
 def _text(line: bytes) -> str:
@@ -216,19 +209,7 @@ def _text(line: bytes) -> str:
         fields = decode(line).fields
     except BrokenLine:
         return line.decode("utf-8", "replace")
-    return "\n".join(_strings({key: fields[key] for key in fields if key not in _NO_TEXT}))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _strings(key)
-            yield from _strings(inner)
-    elif isinstance(value, Sequence):
-        for inner in value:
-            yield from _strings(inner)
+    return "\n".join(strings({key: fields[key] for key in fields if key not in _NO_TEXT}))
 
 
 def _count(number: int) -> str:

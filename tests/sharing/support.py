@@ -10,6 +10,7 @@ from typing import Any
 
 import gitmem
 from gitmem import Gitmem
+from gitmem.journal.codec import encode
 from gitmem.journal.git import Backend
 from tests.support import git, run_cli
 
@@ -35,6 +36,7 @@ class Team:
         git(self.folder, "clone", "-q", *options, url or str(self.remote), str(path))
         git(path, "config", "user.name", name)
         git(path, "config", "user.email", f"{name}@example.com")
+        git(path, "config", "gitmem.trust", "all")
         with self.open(path) as gm:
             gm.init()
         return path
@@ -56,6 +58,15 @@ class Team:
             report = gm.doctor()
             assert report.clean, report.findings
             return {memory.text for memory in gm.list()}
+
+
+def smuggle(path: Path, text: str) -> str:
+    """Write a memory by stock git, as it is, and return its id."""
+    name, email = (git(path, "config", f"user.{key}") for key in ("name", "email"))
+    fields = {"at": "2026-11-20T10:11:12.345678Z", "branch": "main", "by": f"{name} <{email}>"}
+    event = encode({**fields, "kind": "note", "op": "remember", "text": text})
+    git(path, "notes", "--ref", SHARED, "append", "-m", event.line.decode(), "HEAD")
+    return event.id
 
 
 def lines(repo: Path, ref: str = SHARED) -> set[str]:
