@@ -159,6 +159,7 @@ def test_show_several(gitmem: Gitmem, remember: Remember) -> None:
 
 
 def test_both_sides_of_what_is_contested_are_shown(ask: Ask, gitmem: Gitmem, repo: Path) -> None:
+    git(repo, "config", "gitmem.trust", "all")
     memory = ask("remember", "Use SQLite")
     for by, text in (
         ("Bob <bob@example.com>", "Use MySQL"),

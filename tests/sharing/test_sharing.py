@@ -115,6 +115,7 @@ def test_a_fresh_clone_has_everything_after_init(team: Team) -> None:
         gm.push()
     two = team.folder / "two"
     git(team.folder, "clone", "-q", str(team.remote), str(two))
+    git(two, "config", "gitmem.trust", "all")
     with team.open(two) as gm:
         assert "1 memory fetched from 'origin'" in gm.init()
         assert not [line for line in gm.init() if "fetched" in line]
