@@ -22,6 +22,9 @@ def main() -> None:
             run(sys.argv[3:])
         elif not _print(_kept_answer()):
             gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
+            # numpy's threads wait for each other in a loop: beside two busy processes a question
+            # took 400 to 900 ms with two of them, and 35 ms with one
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             from gitmem.cli.main import run as command_line
 
             command_line()

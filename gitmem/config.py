@@ -63,6 +63,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "gitmem.cacheDir", "", "folder of downloaded models; empty: the platform's cache folder"
     ),
+    Setting(
+        "gitmem.chroma.url", "", "Chroma server for vectors; empty: Chroma in the git directory"
+    ),
 )
 
 _BY_KEY = {setting.key.lower(): setting for setting in SETTINGS}

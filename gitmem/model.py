@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 ID_LENGTH = 8
 """Shortest form in which an id is shown, in hex digits."""
@@ -149,13 +149,70 @@ class Memory:
         return first_line(self.body)
 
 
+SOURCES = ("memories", "sessions", "files")
+"""Where one can search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A round of a conversation: `session` is ``AGENT/ID``, `index` counts from 1.
+
+    `at` is a UTC string as in events, or empty; `title`, `branch` and `tags` are the session's.
+    """
+
+    session: str
+    index: int
+    role: str
+    text: str
+    at: str = ""
+    speaker: str = ""
+    title: str = ""
+    branch: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of a file of the workspace, from line `line` on (the first is 1)."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Part(NamedTuple):
+    """What one thing adds to the score of a hit."""
+
+    name: str
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result: the memory, its score (higher is better) and the passage that matched."""
+    """One search result: a memory, a round of a conversation, or a passage of a file.
 
-    memory: Memory
+    `score` is higher for what fits better; `parts` are what it is the sum of.
+    """
+
+    found: Memory | Said | Passage
     score: float
     snippet: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def memory(self) -> Memory | None:
+        """The memory that was found, if it is one."""
+        return self.found if isinstance(self.found, Memory) else None
+
+    @property
+    def said(self) -> Said | None:
+        """The round that was found, if it is one."""
+        return self.found if isinstance(self.found, Said) else None
+
+    @property
+    def passage(self) -> Passage | None:
+        """The passage that was found, if it is one."""
+        return self.found if isinstance(self.found, Passage) else None
 
 
 def first_line(text: str, length: int = SUMMARY_LENGTH) -> str:

@@ -30,7 +30,7 @@ LAYERS: dict[str, set[str]] = {
     "journal": _BASE,
     "text": _BASE,
     "mirror": _BASE | {"text"},
-    "search": _STORE,
+    "search": _STORE | {"sessions"},
     "sessions": _STORE,
     "imports": _STORE | {"sessions"},
     "startup": {"gitmem"},
@@ -66,6 +66,8 @@ HEAVY = set(
 AT_ONCE = {  # modules that exist to wrap something heavy, and are themselves imported late
     "journal.libgit2": "pygit2",
     "cli.terminal": "rich",
+    "search.bulk": "numpy",
+    "search.minilm": "numpy",
 }
 LATE = "journal.git"  # the port's factory imports the implementation it picks, and they the port
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,7 +28,10 @@ from gitmem.verbs.staleness import Staleness
 from gitmem.verbs.trust import Judge
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.search.embedding import Embedder
     from gitmem.search.engine import Engine
+    from gitmem.search.files import Files
+    from gitmem.search.rounds import Rounds
 
 
 class Core:
@@ -85,6 +88,8 @@ class Core:
 
     def close(self) -> None:
         """Stop git and close the catalog."""
+        if "_engine" in vars(self):
+            self._engine.close()
         self._catalog.close()
         self._sight.close()
         self._journals.close()
@@ -93,7 +98,8 @@ class Core:
     def warnings(self) -> list[str]:
         """What went wrong without stopping the work, a line each, once each."""
         lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
-        lines += self._engine.warnings if "_engine" in vars(self) else []
+        if "_engine" in vars(self):
+            lines += [*self._engine.warnings, *self._engine.indexes.warnings]
         lines += self._fetched.waiting
         for rule in self._recorder.redacted:
             lines.append(f"what looks like a secret was taken out ({rule}): see --allow-secret")
@@ -180,5 +186,39 @@ class Core:
     @cached_property
     def _engine(self) -> Engine:
         from gitmem.search.engine import Engine
+        from gitmem.search.indexes import Indexes
 
-        return Engine(self._catalog, self._derived / "lexical")
+        chroma = self._settings["gitmem.chroma.url"]
+        indexes = Indexes(self._catalog, self._rounds, self._embedder, self._derived, chroma)
+        mark = partial(self._marked, self._catalog)
+        return Engine(self._catalog, indexes, self._files, mark)
+
+    def _rounds(self) -> Rounds | None:
+        """Return the rounds of conversations; None where nothing was ever imported."""
+        journal = self._journals.get(JournalName.PRIVATE)
+        if journal is None:
+            return None
+        from gitmem.search.rounds import Rounds
+        from gitmem.sessions.store import SessionStore
+
+        store = SessionStore(journal.git)
+        return Rounds(self._derived / "rounds.sqlite", store) if store.tip() else None
+
+    def _embedder(self) -> Embedder | None:
+        """Return the model, where it is installed."""
+        from gitmem.search.pins import cache_folder, model_folder
+
+        folder = model_folder(cache_folder(self._settings["gitmem.cacheDir"]))
+        if not folder.exists():
+            return None
+        from gitmem.search.embedding import load
+
+        return load(folder)
+
+    def _files(self) -> Files | None:
+        """Return the files of the workspace; None where there is no work tree."""
+        if self._git.layout.workdir is None:
+            return None
+        from gitmem.search.files import Files
+
+        return Files(self._git.layout, self._derived / "files.sqlite")

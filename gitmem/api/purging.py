@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from gitmem.api.conversations import Conversations
+from gitmem.api.searching import Searching
 from gitmem.errors import GitmemError, NotFound, RefMoved, Refused, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
 from gitmem.journal.tracking import remotes, tracking
 from gitmem.model import JournalName
+from gitmem.search.base import IndexUnusable
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
     from gitmem.journal.purge import Purged
@@ -29,7 +30,7 @@ OTHER_REPOSITORIES = (
 """What a purge of one's own memories cannot reach: nobody keeps a list of repositories."""
 
 
-class Purging(Conversations):
+class Purging(Searching):
     """A memory taken out of history."""
 
     def purge(
@@ -160,7 +161,12 @@ class Purging(Conversations):
         from gitmem.verbs.purge import scrub, scrub_versions
 
         self._catalog.rebuild()
-        self._engine.clear()
+        try:
+            self._engine.clear()
+        except IndexUnusable as error:
+            self._warnings.append(f"{error.message}: it may hold what was purged")
+        self._engine.close()
+        del self._engine
         scrub(self._derived, trace, keep=("catalog.sqlite", "lexical"))
         with self._session.around(always=True):
             pass

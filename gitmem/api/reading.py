@@ -17,7 +17,7 @@ from gitmem.verbs import content
 from gitmem.verbs.briefing import TOPIC
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
-    from gitmem.search.engine import EntityCount, EntityPage, SearchResult
+    from gitmem.search.naming import EntityCount, EntityPage
     from gitmem.verbs.branches import BranchDiff, BranchInfo, Life
 
 
@@ -146,7 +146,9 @@ class Reading(Core):
             tagged = self._catalog.select(Filter(tags=(tag,), now=alive.now))
             if tagged:
                 return self._marked(self._catalog, tagged)
-        return self._marked(self._catalog, self._engine.entity(name, alive).memories)
+        from gitmem.search import naming
+
+        return self._marked(self._catalog, naming.entity(self._catalog, name, alive).memories)
 
     def tags(self) -> dict[str, int]:
         """Return {tag: memories}, most used first."""
@@ -155,37 +157,18 @@ class Reading(Core):
 
     def entities(self) -> Sequence[EntityCount]:
         """Return what the memories name (technologies, paths, people…), most named first."""
+        from gitmem.search import naming
+
         self._fresh()
-        return self._engine.entities(self._alive_filter())
+        return naming.entities(self._catalog, self._alive_filter())
 
     def entity(self, name: str) -> EntityPage:
         """Return the memories that name an entity, by any of its names, and what is beside it."""
+        from gitmem.search import naming
+
         self._fresh()
-        page = self._engine.entity(name, self._alive_filter())
+        page = naming.entity(self._catalog, name, self._alive_filter())
         return replace(page, memories=self._marked(self._catalog, page.memories))
-
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        kind: str | None = None,
-        tags: Sequence[str] = (),
-        held: bool | None = None,
-        branch: str | None = None,
-    ) -> SearchResult:
-        """Find memories by words, best first; `branch`: among those seen from it.
-
-        `held`: only those that nobody trusted wrote, or only the others.
-        """
-        now = self._alive_filter().now
-        filter = Filter(kind=content.kind(kind), tags=content.tags(tags), held=held, now=now)
-        with self._elsewhere(branch) as catalog:
-            engine = self._engine if catalog is self._catalog else self._engine.over(catalog)
-            result = engine.search(query, limit, filter)
-            marked = self._marked(catalog, [hit.memory for hit in result.hits])
-        hits = [replace(hit, memory=it) for hit, it in zip(result.hits, marked, strict=True)]
-        return replace(result, hits=hits)
 
 
 def _count(limit: int | None) -> Iterator[int]:

@@ -26,7 +26,8 @@ SECTIONS = {
         ("unlink", "label", "Take a link back."),
     ),
     "Read": (
-        ("search", "read", "Find memories by their words, best first."),
+        ("search", "search", "Find memories, rounds of conversations and files, best first."),
+        ("recall", "search", "Print what to know before a prompt is answered, or nothing."),
         ("show", "read", "Show memories whole."),
         ("list", "read", "List memories, newest first, one a line."),
         ("log", "read", "Show what happened; with ID, the life of one memory."),

@@ -65,7 +65,8 @@ def _weights() -> Weights:
     from gitmem.config import Settings
     from gitmem.journal.discovery import config_outside
     from gitmem.journal.git import open_repository
-    from gitmem.search.weights import Weights, cache_folder
+    from gitmem.search.pins import cache_folder
+    from gitmem.search.weights import Weights
 
     try:
         git = open_repository(Path(current().repo), "program").config()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 KINDS = ("decision", "preference", "fact", "lesson", "task", "context", "episode", "note")
+SOURCES = ("memories", "sessions", "files")
 IMPORTANCES = ("critical", "high", "normal", "low")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -68,6 +69,12 @@ def branch(help: str) -> Decorator:
     return click.option("--branch", metavar="BRANCH", help=help)
 
 
+def held() -> Decorator:
+    """Take ``--held`` and ``--trusted``."""
+    about = "Only what nobody trusted wrote, or only the rest."
+    return click.option("--held/--trusted", default=None, help=about)
+
+
 def at(help: str) -> Decorator:
     """Take ``--at``: look back."""
     return click.option("--at", metavar="COMMIT", help=help)
@@ -78,4 +85,17 @@ def limit(help: str, default: int | None = None) -> Decorator:
     count = click.IntRange(min=1)
     return click.option(
         "-n", "--limit", type=count, default=default, show_default=default is not None, help=help
+    )
+
+
+def within() -> Decorator:
+    """Take ``--in a,b``: where to search, checked by the library."""
+    return click.option(
+        "--in",
+        "within",
+        metavar="PLACES",
+        default=",".join(SOURCES),
+        show_default=True,
+        callback=lambda _context, _parameter, value: tags_of((value,)),
+        help="Where to look, separated by commas.",
     )

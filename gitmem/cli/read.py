@@ -9,32 +9,9 @@ import click
 from gitmem.cli import detail, options, views
 from gitmem.cli.render import View
 from gitmem.cli.verb import verb
-from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem
-
-
-@verb("gitmem search which database", 'gitmem search "rate limit" -k decision -n 3')
-@click.argument("query", nargs=-1, required=True)
-@options.limit("At most so many results.", default=10)
-@options.kind("Only memories of this kind.")
-@options.tags("Only memories with all of these tags.")
-@options.branch("Among what is seen from there.")
-def search(
-    gm: Gitmem,
-    query: tuple[str, ...],
-    limit: int,
-    kind: str | None,
-    tags: tuple[str, ...],
-    branch: str | None,
-) -> View:
-    """Find memories by their words, best first."""
-    words = " ".join(query)
-    if not words.strip():
-        raise UsageError("the query is empty", "give the words to look for")
-    result = gm.search(words, limit=limit, kind=kind, tags=tags, branch=branch)
-    return views.hits(gm.short, words, result.hits, result.searched)
 
 
 @verb(
@@ -54,13 +31,13 @@ def show(
     """Show memories whole.
 
     That is text, tags, links, notes, and the sides of what is contested."""
-    found = [gm.show(id, branch=branch, at=at) for id in ids]
-    shown = detail.details(gm.short, found)
+    memories = [gm.show(id, branch=branch, at=at) for id in ids]
+    shown = detail.details(gm.short, memories)
     if not unfold:
         return shown
     from gitmem.cli import talk
 
-    return talk.unfolded([(memory, gm.cited(memory)) for memory in found], shown)
+    return talk.unfolded([(memory, gm.cited(memory)) for memory in memories], shown)
 
 
 @verb(
@@ -80,9 +57,7 @@ def show(
 @click.option("--until", metavar="WHEN", help="Only up to then.")
 @click.option("--forgotten", is_flag=True, help="Those forgotten, instead of those remembered.")
 @click.option("--contested", is_flag=True, help="Only those whose last writers contradict.")
-@click.option(
-    "--held/--trusted", default=None, help="Only what nobody trusted wrote, or only the rest."
-)
+@options.held()
 @click.option("--stale", is_flag=True, help="Only those whose files have changed or gone since.")
 @options.branch("What is seen from there, instead of from HEAD.")
 @options.at("What was known at that commit.")

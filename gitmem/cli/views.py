@@ -12,14 +12,12 @@ from gitmem.errors import Unavailable
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem
-    from gitmem.model import Hit, Memory
-    from gitmem.search.engine import EntityCount, EntityPage
+    from gitmem.model import Memory
+    from gitmem.search.naming import EntityCount, EntityPage
     from gitmem.verbs.care import Report, Status
     from gitmem.verbs.undo import Undone
 
 NO_MATCH = "no memory matches"
-WHOLE = 400
-"""Characters up to which a found memory is printed whole; of a longer one, what matched."""
 
 
 def saved(gm: Gitmem, memory: Memory, done: str) -> View:
@@ -35,22 +33,6 @@ def undone(short: Short, undo: Undone) -> View:
 def memories(short: Short, found: Sequence[Memory], none: str = NO_MATCH) -> View:
     """One line a memory, each whole."""
     return View(found, (memory_line(short, memory) for memory in found), none)
-
-
-def hits(short: Short, query: str, found: Sequence[Hit], searched: Sequence[str]) -> View:
-    """One line a hit, best first, and what was searched."""
-    data = {"query": query, "hits": found, "searched": searched}
-    how = f"searched: {', '.join(searched)}"
-    if not found:
-        return View(data, [[("", f"nothing matched '{query}' "), ("dim", f"({how})")]])
-    lines: list[Line] = [_hit(short, hit) for hit in found]
-    count = f"{len(found)} {'hit' if len(found) == 1 else 'hits'}"
-    return View(data, [*lines, [("dim", f"({count}; {how})")]])
-
-
-def _hit(short: Short, hit: Hit) -> Line:
-    body = hit.memory.body
-    return memory_line(short, hit.memory, body if len(body) <= WHOLE else hit.snippet)
 
 
 def tags(found: Mapping[str, int]) -> View:

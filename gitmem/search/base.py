@@ -6,7 +6,7 @@ search" is `IndexUnusable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -36,7 +36,12 @@ class IndexMoved(IndexUnusable):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is indexed of a memory, a file or a round; of equal scores the latest `at` is first."""
+    """What is indexed of a memory or a round; of equal scores the latest `at` is first.
+
+    `group` is the conversation that a round is a part of, and `position` its place in there;
+    a document without a group stands alone. `meaning` is what is embedded, if not the
+    text; what is `private` leaves this machine for no index.
+    """
 
     id: str
     text: str
@@ -46,6 +51,15 @@ class Document:
     entities: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     at: str = ""
+    group: str = ""
+    position: int = 0
+    meaning: str | None = None
+    private: bool = False
+
+    @property
+    def embedded(self) -> str:
+        """The text that is embedded; empty where none is."""
+        return self.text if self.meaning is None else self.meaning
 
     def field(self, name: str) -> str:
         """Return a field of `FIELDS` as text, its values one a line; of an address what names."""
@@ -66,36 +80,65 @@ Change = Document | Removed
 """A document takes the place of the one with its id."""
 
 
+class Words(NamedTuple):
+    """How well the words of a query are met, from 0 to 1 each: 1 is all of them, many times.
+
+    Attributes:
+        document: by the document itself.
+        pair: by it and the one before it in its group.
+        window: by it, the two before it and the two after it.
+        group: by its group as a whole.
+        cover: how much of the query's words it has, the rare ones counting for more.
+    """
+
+    document: float = 0.0
+    pair: float = 0.0
+    window: float = 0.0
+    group: float = 0.0
+    cover: float = 0.0
+
+
+class Closeness(NamedTuple):
+    """How close a document is to a question: the mean over its tokens, the rare ones first.
+
+    Attributes:
+        document: of the token of the document that is closest, a cosine.
+        pair: of the document and the one before it in its group.
+        context: of the document, and a little less of the two before and the two after it.
+    """
+
+    document: float
+    pair: float
+    context: float
+
+
 class Candidate(NamedTuple):
     """A document that matched; a higher score is better, and means nothing across indexes."""
 
     id: str
     score: float
+    words: Words = Words()
 
 
-class Index(Protocol):
-    """A derived index of documents.
+class Derived(Protocol):
+    """What is derived from documents.
 
     Errors: `IndexUnusable` from every method; nothing else.
     """
 
     def seen(self) -> Seen:
-        """Return what the index has caught up to; empty where it is missing, old or damaged."""
+        """Return what it has caught up to; empty where it is missing, old or damaged."""
         ...
 
     def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:
         """Take in `changes`, which lead from `since` to `seen`, and record `seen`: both or neither.
 
-        Where `since` is empty they are all there is, and replace whatever the index holds. An
-        index that stands at `seen` already is left alone: another process did the same work.
+        Where `since` is empty they are all there is, and replace whatever it holds. What stands
+        at `seen` already is left alone: another process did the same work.
 
         Raises:
-            IndexMoved: the index does not stand at `since`; nothing was written.
+            IndexMoved: it does not stand at `since`; nothing was written.
         """
-        ...
-
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates, best first."""
         ...
 
     def clear(self) -> None:
@@ -103,7 +146,18 @@ class Index(Protocol):
         ...
 
 
-def catch_up(index: Index, now: Seen, changes: Callable[[Seen], Iterable[Change]]) -> bool:
+class Index(Derived, Protocol):
+    """A derived index of documents, searched by words."""
+
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates, best first, and after them those of `also`.
+
+        `also` are documents found otherwise; those that the query's clauses rule out are left out.
+        """
+        ...
+
+
+def catch_up(index: Derived, now: Seen, changes: Callable[[Seen], Iterable[Change]]) -> bool:
     """Bring `index` to `now`, and return whether it was behind.
 
     `changes(since)` yields what came after `since`, or all there is where that is empty.
@@ -143,20 +197,21 @@ class PlainIndex:
         for change in changes:
             if isinstance(change, Document):
                 self._documents[change.id] = change
-                self._places[change.id] = {name: _places(change.field(name)) for name in FIELDS}
+                self._places[change.id] = {name: places(change.field(name)) for name in FIELDS}
             else:
                 self._documents.pop(change.id, None)
                 self._places.pop(change.id, None)
         self._seen = dict(seen)
 
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
         """Return the documents that match, those with more and rarer words first."""
         parsed = parse(query) if isinstance(query, str) else query
-        found = [id for id, fields in self._places.items() if parsed and _matches(parsed, fields)]
+        found = [id for id, fields in self._places.items() if parsed and matches(parsed, fields)]
         found.sort()
         found.sort(key=lambda id: self._documents[id].at, reverse=True)
-        ranked = [Candidate(id, self._score(parsed, id)) for id in found]
-        return sorted(ranked, key=lambda hit: -hit.score)[: max(limit, 0)]
+        ranked = sorted((self._candidate(parsed, id) for id in found), key=lambda hit: -hit.score)
+        best = ranked[: max(limit, 0)]
+        return best + [hit for hit in ranked[len(best) :] if hit.id in also]
 
     def clear(self) -> None:
         """Forget everything."""
@@ -164,24 +219,28 @@ class PlainIndex:
         self._documents.clear()
         self._places.clear()
 
-    def _score(self, query: Query, id: str) -> float:
+    def _candidate(self, query: Query, id: str) -> Candidate:
         clauses = [*(Clause((word,)) for word in query.words), *query.prefixes, *query.required]
         holders = [{i for i, fields in self._places.items() if _holds(c, fields)} for c in clauses]
-        return sum(1.0 / len(ids) for ids in holders if id in ids)
+        score = sum(1.0 / len(ids) for ids in holders if id in ids)
+        cover = sum(id in ids for ids in holders) / len(clauses)
+        return Candidate(id, score, Words(cover, cover, cover, cover, cover))
 
 
 Places = Mapping[str, frozenset[int]]
 """Term to the positions at which it stands."""
 
 
-def _places(text: str) -> Places:
+def places(text: str) -> Places:
+    """Return where the terms of a text stand."""
     found: dict[str, set[int]] = {}
     for term in terms(text):
         found.setdefault(term.text, set()).add(term.position)
     return {term: frozenset(positions) for term, positions in found.items()}
 
 
-def _matches(query: Query, fields: Mapping[str, Places]) -> bool:
+def matches(query: Query, fields: Mapping[str, Places]) -> bool:
+    """Whether a document matches, of whose `FIELDS` the places of terms are given."""
     wanted = [*(Clause((word,)) for word in query.words), *query.prefixes]
     return (
         all(_holds(clause, fields) for clause in query.required)

@@ -1,211 +1,385 @@
-"""The engine: catch the derived indexes up with the catalog, gather candidates, answer.
+"""The engine: catch the derived indexes up, gather candidates, weigh what speaks for each, answer.
 
 Indexing happens here, at the next question after a write, and never in the way of the write.
-Ranking is the lexical index's own for now; vectors, files and one ranking over all join here.
+What cannot be used is gone round, and said: the answer is the best that remains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from gitmem.errors import NotFound
-from gitmem.model import Hit, Memory
-from gitmem.search.base import Change, Document, Index, IndexUnusable, Removed, Seen, catch_up
+from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said, first_line
+from gitmem.search import rank
+from gitmem.search.base import Candidate, Closeness, Index, IndexMoved, IndexUnusable
 from gitmem.search.catalog import Catalog
-from gitmem.search.events import Mark
+from gitmem.search.dates import Span, named_dates, nearness
+from gitmem.search.indexes import Indexes
+from gitmem.search.rank import Evidence
+from gitmem.search.rounds import PREFIX
 from gitmem.search.rows import Filter
+from gitmem.text.query import Query, parse
 
-CANDIDATES = 100
-"""Candidates asked of an index for each result wanted when a filter may drop some of them."""
+if TYPE_CHECKING:
+    from gitmem.search.condition import Condition
+    from gitmem.search.embedding import QueryVectors
+    from gitmem.search.files import Files
+    from gitmem.search.vectors import Vectors
+
+CANDIDATES = 300
+"""Documents that the lexical index puts forward to be ranked."""
+
+NEAREST = 100
+"""Documents that Chroma puts forward."""
+
+EVERY = 100_000
+"""Candidates asked for where a filter may drop most of them."""
 
 SNIPPET = 200
 """Length of the passage shown with a hit, in characters."""
 
+PENDING = 20
+"""Documents that a question in haste indexes first; where there are more, it goes without them."""
 
-@dataclass(frozen=True, slots=True)
-class EntityCount:
-    """An entity, its type, and how many memories name it."""
+_ROOM = 10  # hits beyond the limit whose files are looked at: what is stale may fall behind them
 
-    name: str
-    type: str
-    memories: int
+Found = Memory | Said | Passage
 
 
 @dataclass(frozen=True, slots=True)
-class EntityPage:
-    """An entity, the memories that name it, newest first, and what they name beside it."""
+class Question:
+    """What is sought.
 
-    name: str
-    type: str
-    memories: Sequence[Memory]
-    related: Sequence[EntityCount]
+    Attributes:
+        within: which of `model.SOURCES`.
+        where: a condition on memories and rounds; files meet none.
+        session: the ``AGENT/ID`` that a round must be of.
+        today: for "last week", and for how old a document is.
+        branch: the branch that one is on.
+        haste: answer from what is indexed, by the word and the mapped vectors alone.
+    """
+
+    text: str
+    today: date
+    limit: int = 10
+    within: Sequence[str] = SOURCES
+    filter: Filter = field(default_factory=Filter)
+    where: Condition | None = None
+    session: str | None = None
+    branch: str | None = None
+    haste: bool = False
+
+    @property
+    def filtered(self) -> bool:
+        """Whether some of what fits may be left out."""
+        bare = Filter(now=self.filter.now)
+        return bool(self.filter != bare or self.where or self.session)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first, and which indexes were searched."""
+    """Hits, best first, and what was searched.
+
+    That is ``lexical`` (or ``scan``, where there is no index), ``semantic`` (token vectors),
+    ``vectors`` (Chroma) and ``files``. `conversations` are the ``AGENT/ID`` of those that fit, by
+    all of their rounds, best first.
+    """
 
     hits: Sequence[Hit]
     searched: Sequence[str]
+    conversations: Sequence[str] = ()
 
 
 class Engine:
-    """Search and entities over one catalog; the indexes live in `folder`."""
+    """Search over memories, conversations and the files of the workspace."""
 
-    def __init__(self, catalog: Catalog, folder: Path) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        indexes: Indexes,
+        files: Callable[[], Files | None],
+        marked: Callable[[Sequence[Memory]], Sequence[Memory]],
+    ) -> None:
+        """`marked` says which memories are stale."""
+        self.indexes = indexes
         self._catalog = catalog
-        self._folder = folder
-        self._index: Index | None = None
+        self._find_files = files
+        self._marked = marked
         self.warnings: list[str] = []
 
+    @cached_property
+    def files(self) -> Files | None:
+        """The files of the workspace; None where there is no work tree."""
+        return self._find_files()
+
     def over(self, catalog: Catalog) -> Engine:
-        """Return an engine over another catalog, whose questions it answers without an index."""
-        return Engine(catalog, self._folder)
+        """Return an engine over another catalog, whose memories it searches without an index."""
+        return Engine(catalog, self.indexes.over(catalog), lambda: None, self._marked)
 
     def caught_up(self) -> bool:
         """Whether every memory has been looked at for entities, which comes before indexing."""
         return self._catalog.entities_mark() == self._catalog.mark()
 
     def catch_up(self) -> int:
-        """Find entities in new memories and index them; returns how many documents changed.
+        """Index what is new, in every index; returns how many documents changed.
 
         Raises:
-            IndexUnusable: the index can be neither used nor made.
+            IndexUnusable: an index can be neither used nor made.
         """
-        self._find_entities()
-        index = self._lexical()
-        now = self._catalog.mark()
-        seen = _mark(index.seen())
-        if seen and seen.epoch != now.epoch:  # the catalog was rebuilt: its numbers begin anew
-            index.clear()
-        ids, _ = self._catalog.changed_since(_mark(index.seen()))
-        catch_up(index, {"catalog": f"{now.epoch}:{now.changed}"}, self._changes)
-        return len(ids)
+        changed = self.indexes.catch_up(self.indexes.lexical)
+        for index in (self.indexes.tokens, self.indexes.vectors):
+            if index is not None:
+                self.indexes.catch_up(index)
+        return changed
 
     def clear(self) -> None:
-        """Drop the index; the next question makes it anew."""
-        self._lexical().clear()
+        """Drop the indexes; the next question makes them anew."""
+        self.indexes.clear()
 
-    def search(self, query: str, limit: int, filter: Filter) -> SearchResult:
-        """Return at most `limit` memories that match and pass the filter."""
-        from gitmem.text.query import snippet_of
+    def close(self) -> None:
+        """Close every file."""
+        self.indexes.close()
+        if "files" in vars(self) and self.files is not None:
+            self.files.close()
 
-        index, searched = self._ready()
-        found = index.search(query, limit * CANDIDATES)
-        allowed = self._allowed([candidate.id for candidate in found], filter)
-        best = [candidate for candidate in found if candidate.id in allowed][:limit]
-        hits = [
-            Hit(allowed[id], score, snippet_of(query, allowed[id].body, SNIPPET))
-            for id, score in best
-        ]
-        return SearchResult(hits, (searched,))
+    def search(self, question: Question) -> SearchResult:
+        """Return the best hits."""
+        query = parse(question.text)
+        searched: list[str] = []
+        found: dict[str, tuple[Found, Evidence]] = {}
+        meaning = None
+        if {"memories", "sessions"} & set(question.within):
+            meaning = self._meaning(question, query, searched)
+            found |= self._written(question, query, meaning, searched)
+        if "files" in question.within and not question.filtered:
+            found |= self._in_files(question, query, meaning.read if meaning else 0.0, searched)
+        scores = {id: rank.score(evidence) for id, (_, evidence) in found.items()}
+        best = self._best(question, found, scores)
+        return SearchResult(best, tuple(dict.fromkeys(searched)), _conversations(found, scores))
 
-    def entities(self, filter: Filter) -> list[EntityCount]:
-        """Return what the memories name, most named first."""
-        self._find_entities()
-        return [EntityCount(*row) for row in self._catalog.entity_counts(filter)]
+    # -- memories and rounds ------------------------------------------------------------------
 
-    def entity(self, name: str, filter: Filter) -> EntityPage:
-        """Return the memories that name an entity, known by any of its names.
+    def _written(
+        self,
+        question: Question,
+        query: Query,
+        meaning: QueryVectors | None,
+        searched: list[str],
+    ) -> dict[str, tuple[Found, Evidence]]:
+        near = self._near(question, meaning, searched)
+        index, name = self._ready(question.haste)
+        searched.append(name)
+        many = EVERY if question.filtered else max(CANDIDATES, 3 * question.limit)
+        candidates = index.search(query, many, near)
+        found = self._allowed(question, [candidate.id for candidate in candidates])
+        close = self._closeness(meaning, [*found])
+        replaced = _replaced(found.values())
+        spans = named_dates(question.text, question.today)
+        return {
+            one.id: (
+                found[one.id],
+                _evidence(
+                    question, found[one.id], one, spans,
+                    close.get(one.id), meaning.read if meaning else 0.0, one.id in replaced,
+                ),
+            )
+            for one in candidates
+            if one.id in found
+        }  # fmt: skip
 
-        Raises:
-            NotFound: no memory names it.
-        """
-        from gitmem.text.entities import normalise
-
-        self._find_entities()
-        counts = self._catalog.entity_counts(filter)
-        wanted = {name, normalise(name)}
-        folded = {word.casefold() for word in wanted}
-        known = next((row for row in counts if row[0] in wanted), None)
-        known = known or next((row for row in counts if row[0].casefold() in folded), None)
-        if known is None:
-            raise NotFound(f"no memory names '{name}'", "'gitmem entities' lists what they name")
-        memories = self._catalog.select(replace(filter, entity=known[0]))
-        beside = self._catalog.entity_counts(filter, beside=known[0])
-        related = [EntityCount(*row) for row in beside if row[0] != known[0]]
-        return EntityPage(known[0], known[1], memories, related)
-
-    def _ready(self) -> tuple[Index, str]:
-        """Return an index that has every memory, and its name."""
-        if (
-            self._catalog.persistent
-        ):  # else its numbers are this process's, and say nothing to an index
+    def _ready(self, haste: bool) -> tuple[Index, str]:
+        """Return an index that has everything, or in haste nearly everything, and its name."""
+        if self.indexes.persistent:
             try:
-                self.catch_up()
-                return self._lexical(), "lexical"
+                index = self.indexes.lexical
+                if not haste or self.indexes.behind(index, PENDING) <= PENDING:
+                    self.indexes.catch_up(index)
+                return index, "lexical"
             except IndexUnusable as error:
-                self.warnings.append(f"{error.message}: every memory is read instead")
-        return self._scan(), "scan"
+                self.warnings.append(f"{error.message}: everything is read instead")
+        return self.indexes.scan(), "scan"
 
-    def _lexical(self) -> Index:
-        if self._index is None:
-            from gitmem.search.lexical import Lexical
+    def _meaning(
+        self, question: Question, query: Query, searched: list[str]
+    ) -> QueryVectors | None:
+        """Return the vectors of the question; None where it has no words, or there is no model."""
+        try:
+            tokens = self.indexes.tokens
+            if tokens is None or self.indexes.embedder is None or not query.text.strip():
+                return None
+            if not question.haste or self.indexes.behind(tokens, PENDING) <= PENDING:
+                self.indexes.catch_up(tokens)
+            searched.append("semantic")
+            return self.indexes.embedder.query(query.text)
+        except IndexUnusable as error:
+            self.warnings.append(f"{error.message}: searched by words alone")
+            return None
 
-            self._index = Lexical(self._folder)
-        return self._index
+    def _near(
+        self, question: Question, meaning: QueryVectors | None, searched: list[str]
+    ) -> list[str]:
+        """Return the documents that Chroma finds nearest."""
+        if meaning is None or question.haste or self.indexes.vectors is None:
+            return []
+        try:
+            near = self._nearest(self.indexes.vectors, meaning)
+        except IndexUnusable as error:
+            self.warnings.append(f"{error.message}: searched without it")
+            return []
+        searched.append("vectors")
+        return [candidate.id for candidate in near]
 
-    def _find_entities(self) -> None:
-        mark = self._catalog.mark()
-        ids, _ = self._catalog.changed_since(self._catalog.entities_mark())
-        if mark == self._catalog.entities_mark():
-            return
-        memories = [memory for id in ids if (memory := self._catalog.memory(id))]
-        living = [memory for memory in memories if not memory.forgotten]
-        found: dict[str, list[tuple[str, str]]] = {memory.id: [] for memory in memories}
-        if living:
-            from gitmem.text.entities import load, prose
+    def _nearest(self, vectors: Vectors, meaning: QueryVectors) -> list[Candidate]:
+        self.indexes.catch_up(vectors)
+        try:
+            return vectors.nearest(meaning.pooled, NEAREST)
+        except IndexMoved as error:  # it was damaged, and is gone
+            self.warnings.append(f"{error.message}; they are made again")
+            self.indexes.catch_up(vectors)
+            return vectors.nearest(meaning.pooled, NEAREST)
 
-            texts = ("\n".join(_said(memory, prose)) for memory in living)
-            for memory, entities in zip(living, load().extract_all(texts), strict=True):
-                found[memory.id] = [(entity.name, entity.type) for entity in entities]
-        self._catalog.set_entities(found, mark)
+    def _closeness(
+        self, meaning: QueryVectors | None, ids: Sequence[str]
+    ) -> Mapping[str, Closeness]:
+        if meaning is None or self.indexes.tokens is None:
+            return {}
+        return self.indexes.tokens.closeness(meaning, ids)
 
-    def _changes(self, since: Seen) -> Iterator[Change]:
-        ids, _ = self._catalog.changed_since(_mark(since))
-        for id in ids:
-            memory = self._catalog.memory(id)
-            alive = memory is not None and not memory.forgotten
-            yield self._document(memory) if memory and alive else Removed(id)
-
-    def _document(self, memory: Memory) -> Document:
-        return Document(
-            id=memory.id,
-            text="\n".join([memory.body, *(note.text for note in memory.notes)]),
-            kind=memory.kind,
-            tags=memory.tags,
-            author=memory.author,
-            paths=tuple(memory.paths),
-            entities=tuple(name for name, _ in self._catalog.entities_of(memory.id)),
-            at=memory.created,
-        )
-
-    def _allowed(self, ids: Sequence[str], filter: Filter) -> dict[str, Memory]:
-        """Return the memories of those ids that pass the filter."""
-        found: dict[str, Memory] = {}
-        for start in range(0, len(ids), 500):  # SQLite's limit on variables
-            some = self._catalog.select(replace(filter, ids=tuple(ids[start : start + 500])))
-            found |= {memory.id: memory for memory in some}
+    def _allowed(self, question: Question, ids: Sequence[str]) -> dict[str, Found]:
+        """Return what is behind the ids that are sought and pass the filter."""
+        found: dict[str, Found] = {}
+        if "memories" in question.within and not question.session:
+            some = tuple(id for id in ids if not id.startswith(PREFIX))
+            found |= self._memories(question, some)
+        if "sessions" in question.within and self.indexes.rounds is not None:
+            said = self.indexes.rounds.said([id for id in ids if id.startswith(PREFIX)])
+            found |= {id: one for id, one in said.items() if _passes(question, one)}
         return found
 
-    def _scan(self) -> Index:
-        """Index every memory for this one question: slow, and as right as the other."""
-        from gitmem.search.base import PlainIndex
+    def _memories(self, question: Question, ids: Sequence[str]) -> dict[str, Found]:
+        found: dict[str, Found] = {}
+        filter = question.filter
+        if question.where is not None:
+            filter = replace(filter, where=question.where.sql())
+        for start in range(0, len(ids), 500):  # SQLite's limit on variables
+            for memory in self._catalog.select(replace(filter, ids=ids[start : start + 500])):
+                found[memory.id] = memory
+        return found
 
-        index = PlainIndex()
-        index.apply(self._changes({}), {}, {})
-        return index
+    # -- files --------------------------------------------------------------------------------
+
+    def _in_files(
+        self, question: Question, query: Query, semantic: float, searched: list[str]
+    ) -> dict[str, tuple[Found, Evidence]]:
+        try:
+            files = self.files
+            if files is None:
+                return {}
+            if not question.haste:
+                files.catch_up()
+            found = files.search(query, max(question.limit, _ROOM))
+        except IndexUnusable as error:
+            self.warnings.append(f"{error.message}: files were not searched")
+            return {}
+        searched.append("files")
+        return {
+            f"file:{one.path}#{one.line}": (
+                Passage(one.path, one.line, one.text),
+                Evidence(one.words, None, semantic, source="files"),
+            )
+            for one in found
+        }
+
+    # -- ranking ------------------------------------------------------------------------------
+
+    def _best(
+        self,
+        question: Question,
+        found: Mapping[str, tuple[Found, Evidence]],
+        scores: Mapping[str, float],
+    ) -> list[Hit]:
+        first = rank.strongest(scores, question.limit + _ROOM)
+        memories = [one for id in first if isinstance(one := found[id][0], Memory)]
+        marked = {memory.id: memory for memory in self._marked(memories)}
+        again = {
+            id: replace(found[id][1], stale=bool(id in marked and marked[id].stale)) for id in first
+        }
+        scored = {id: rank.score(evidence) for id, evidence in again.items()}
+        return [
+            _hit(question, marked.get(id, found[id][0]), scored[id], again[id])
+            for id in rank.strongest(scored, question.limit)
+        ]
 
 
-def _said(memory: Memory, prose: Callable[[Any], str]) -> Iterator[str]:
-    """Yield what a memory says, without the keys of a JSON object: they are the writer's form."""
-    yield memory.text if memory.text is not None else prose(memory.data)
-    yield from (note.text for note in memory.notes)
+def _conversations(
+    found: Mapping[str, tuple[Found, Evidence]], scores: Mapping[str, float]
+) -> list[str]:
+    rounds: dict[str, list[float]] = defaultdict(list)
+    for id, (one, _) in found.items():
+        if isinstance(one, Said):
+            rounds[one.session].append(scores[id])
+    return rank.conversations(rounds)
 
 
-def _mark(seen: Seen) -> Mark | None:
-    epoch, _, changed = seen.get("catalog", "").partition(":")
-    return Mark(epoch, int(changed)) if changed.isdecimal() else None
+def _evidence(
+    question: Question,
+    found: Found,
+    candidate: Candidate,
+    spans: Sequence[Span],
+    closeness: Closeness | None,
+    semantic: float,
+    superseded: bool,
+) -> Evidence:
+    memory = found if isinstance(found, Memory) else None
+    said = found if isinstance(found, Said) else None
+    author = memory.author if memory else said.speaker if said else ""
+    at = memory.created if memory else said.at if said else ""
+    here = question.branch is not None and memory is not None and memory.branch == question.branch
+    return Evidence(
+        candidate.words,
+        closeness,
+        semantic,
+        named=rank.names(question.text, author),
+        near=nearness(spans, at) if spans else 0.0,
+        age=rank.days_between(at, question.today),
+        source="memories" if memory else "sessions",
+        importance=memory.importance if memory else Importance.NORMAL,
+        here=here,
+        superseded=superseded,
+    )
+
+
+def _replaced(found: Iterable[Found]) -> set[str]:
+    """Return the memories that another one of what was found supersedes."""
+    links = (link for one in found if isinstance(one, Memory) for link in one.links)
+    return {link.target for link in links if link.rel == "supersedes"}
+
+
+def _passes(question: Question, said: Said) -> bool:
+    filter = question.filter
+    if question.session is not None and said.session != question.session:
+        return False
+    if filter.kind is not None and said.role != filter.kind:
+        return False
+    if not set(filter.tags) <= set(said.tags):
+        return False
+    if question.where is None:
+        return True
+    from gitmem.search.fields import said_facts
+
+    return question.where.test(said_facts(said))
+
+
+def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> Hit:
+    said = found.body if isinstance(found, Memory) else found.text
+    if question.haste:
+        snippet = first_line(said)
+    else:
+        from gitmem.text.query import snippet_of
+
+        snippet = snippet_of(question.text, said, SNIPPET)
+    return Hit(found, score, snippet, tuple(rank.parts(evidence)))

@@ -367,8 +367,11 @@ class EventTable:
         flipped = [fact for fact in facts if before[fact.id] != int(fact.id in seen)]
         flags = [(int(fact.id in seen), fact.id) for fact in flipped]
         self._db.executemany("UPDATE events SET seen=? WHERE id=?", flags)
+        # What a later version wrote is not understood, but stands between the events that are.
+        sql = "SELECT memory FROM events WHERE seen IS NULL AND memory IS NOT NULL"
+        between = [row[0] for row in self._db.rows(f"{sql} AND NOT understood")]
         self._db.execute("UPDATE events SET seen=0 WHERE seen IS NULL")
-        touched = dict.fromkeys(fact.memory for fact in flipped if fact.memory)
+        touched = dict.fromkeys([*(fact.memory for fact in flipped if fact.memory), *between])
         for author in turned:
             sql = "SELECT DISTINCT memory FROM events WHERE author=? AND memory IS NOT NULL"
             touched.update(dict.fromkeys(row[0] for row in self._db.rows(sql, (author,))))

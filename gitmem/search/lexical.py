@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,14 @@ from gitmem.search.base import (
     IndexUnusable,
     Seen,
 )
+from gitmem.search.layout import COLUMNS
 from gitmem.search.postings import Postings, postings_of
 from gitmem.search.sealed import PATIENCE, SealedFolder
 from gitmem.text import analysis
 from gitmem.text.query import Query, parse
 from gitmem.text.whoosh import whoosh
 
-MADE = f"lexical 1, analysis {analysis.VERSION}, Whoosh 2.7.4"
+MADE = f"lexical 2, analysis {analysis.VERSION}, Whoosh 2.7.4"
 """What wrote an index and may read it; the first number is raised with the schema."""
 
 _ATTEMPTS, _PAUSE = 5, 0.05
@@ -67,12 +69,12 @@ class Lexical:
                 _write(self._folder.path, latest, fresh=before is None, replace=not since)
             self._folder.commit(seen, before)
 
-    def search(self, query: str | Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates by BM25F, best first; ties go to the newest."""
+    def search(self, query: str | Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates by their words, and `also`: see `Index.search`."""
         parsed = parse(query) if isinstance(query, str) else query
         with self._failing_as("searched"), self._clearing_damage():
             postings = self._current()
-            return postings.search(parsed, limit) if postings and parsed and limit > 0 else []
+            return postings.search(parsed, limit, also) if postings and parsed and limit > 0 else []
 
     def clear(self) -> None:
         """Delete the index."""
@@ -155,6 +157,9 @@ def _analyse(text: str, **_: Any) -> Iterator[_Token]:
 def _schema() -> Any:
     fields = whoosh("fields")
     named = {name: fields.TEXT(analyzer=_analyse) for name in FIELDS}
+    column, integers = fields.COLUMN, whoosh("columns").NumericColumn
+    for name, code in COLUMNS.items():
+        named[name] = column(integers(code))
     return fields.Schema(id=fields.ID(unique=True, stored=True), at=fields.STORED, **named)
 
 
@@ -176,12 +181,23 @@ def _write(folder: Path, changes: Mapping[str, Change], fresh: bool, replace: bo
         for change in changes.values():
             if isinstance(change, Document):
                 fields = {name: change.field(name) for name in FIELDS}
-                writer.add_document(id=change.id, at=change.at, **fields)
+                writer.add_document(id=change.id, at=change.at, **fields, **_place(change))
         writer.commit(mergetype=writing.CLEAR if replace else _merge)
     except BaseException:  # ^C too
         with suppress(Exception):  # its files may not be writable, or closed; all are swept later
             writer.cancel()
         raise
+
+
+def _place(document: Document) -> dict[str, int]:
+    """Return where a document stands in its group, of which 0 is none, and how long it is."""
+    group = blake2b(document.group.encode(), digest_size=8).digest() if document.group else b""
+    length = sum(1 for _ in analysis.terms(document.text))
+    return {
+        "group": int.from_bytes(group, "big", signed=True),
+        "position": document.position,
+        "length": length,
+    }
 
 
 def _delete(writer: Any, ids: Iterable[str]) -> None:

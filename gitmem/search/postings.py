@@ -1,28 +1,30 @@
-"""Ranking over the postings of a Whoosh index: BM25F, phrases, prefixes and filters.
+"""What stands in a Whoosh index, read term at a time, and the candidates by their words.
 
-Whoosh keeps the postings; its own matchers are not used. Their skipping of blocks can go round for
-ever (`Collector.matches` in 2.7.4, below an `AndMaybe`), and summing word by word is twice as fast.
-BM25F here is the true one: a word's weights in all fields are added before they saturate, and a
-word is rare when few documents have it in any field.
+Whoosh's own matchers can stop moving (a union with a phrase before it asks for postings that it
+has passed for ever), see a document at a time, and know nothing of neighbours. Here each word of a
+query adds to the documents that have it, and to those that stand beside them.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from heapq import nlargest
-from math import log
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from gitmem.search.base import UNNAMED, Candidate
+from gitmem.search.base import UNNAMED, Candidate, Words
+from gitmem.search.layout import Layout
+from gitmem.search.rank import WORDS
+from gitmem.search.units import B, idf, saturated, units
 from gitmem.text.query import Clause, Query
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gitmem.search.layout import Floats
+
+    Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 BOOSTS = {"text": 1.0, "entities": 0.5, "tags": 1.0, "paths": 0.5, "author": 0.5}
 """Weight of a word in each of the fields that are searched where none is named."""
-
-B, K1 = 0.4, 0.9
-"""BM25: how much length is marked down, and how soon repetition stops counting (Anserini's)."""
 
 MOST_WORDS = 48
 """Words of a query that are looked up: the rarest say what a pasted log is about."""
@@ -34,80 +36,140 @@ class Postings:
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._leaves: list[tuple[Any, int]] = list(reader.leaf_readers())
-        self._norms: dict[tuple[int, str], array[float]] = {}
+        self._norms: dict[tuple[int, str], Floats] = {}
         count = reader.doc_count_all() or 1
         self._mean = {field: reader.field_length(field) / count or 1.0 for field in UNNAMED}
+        self._layout = Layout(reader)
+        self._units = units(self._layout)
 
-    def search(self, query: Query, limit: int) -> list[Candidate]:
-        """Return the `limit` best candidates, best first; ties go to the newest."""
-        scores = self._scores(query)
-        chosen = self._chosen(query, scores)
-        if scores:
-            chosen = nlargest(limit, chosen, key=lambda doc: scores.get(doc, 0.0))
-        found = [(scores.get(doc, 0.0), self._reader.stored_fields(doc)) for doc in chosen]
+    def search(self, query: Query, limit: int, also: Collection[str] = ()) -> list[Candidate]:
+        """Return the `limit` best candidates, best first, ties newest first; then `also`."""
+        import numpy as np
+
+        words, scores = self._words(query)
+        chosen, ruled = self._chosen(query, words)
+        if len(chosen) > limit:
+            # Some more, for those of one score: the newest of them is to be found.
+            chosen = chosen[np.argsort(-scores[chosen], kind="stable")[: limit + MOST_WORDS]]
+        found = [(float(scores[doc]), self._reader.stored_fields(int(doc)), doc) for doc in chosen]
         found.sort(key=lambda hit: (hit[0], hit[1]["at"], hit[1]["id"]), reverse=True)
-        return [Candidate(stored["id"], score) for score, stored in found[:limit]]
+        best = {stored["id"]: doc for _, stored, doc in found[:limit]}
+        for id in also:
+            if (
+                id not in best
+                and (doc := self._number(id)) is not None
+                and (ruled is None or doc in ruled)
+            ):
+                best[id] = doc
+        return [
+            Candidate(id, float(scores[doc]), Words(*(float(one[doc]) for one in words)))
+            for id, doc in best.items()
+        ]
+
+    def _number(self, id: str) -> int | None:
+        for leaf, offset in self._leaves:
+            for doc, _ in postings_of(leaf, "id", id):
+                return offset + doc
+        return None
 
     # -- ranking ------------------------------------------------------------------------------
 
-    def _scores(self, query: Query) -> dict[int, float]:
-        scores: dict[int, float] = defaultdict(float)
+    def _words(self, query: Query) -> tuple[list[Floats], Floats]:
+        """Return the `Words` of all documents as arrays, and their score."""
+        import numpy as np
+
+        count = self._reader.doc_count()
+        words = [np.zeros(self._layout.count + 1) for _ in Words._fields]
+        document, *around, cover = words
+        best = 0.0
+        for docs, weights, counts in self._sought(query):
+            rarity = idf(len(docs), count)
+            best += rarity
+            if not len(docs):
+                continue
+            cover[docs] += rarity
+            document[docs] += rarity * saturated(weights)
+            raw = np.zeros(self._layout.count + 1)
+            raw[docs] = counts
+            for unit, scores in zip(self._units, around, strict=True):
+                scores[:-1] += unit.scores(raw)
+        for scores in words:
+            scores /= best or 1.0
+        return words, self._score(words)
+
+    def _score(self, words: list[Floats]) -> Floats:
+        import numpy as np
+
+        score = np.zeros(self._layout.count + 1)
+        for weight, values in zip(WORDS, words, strict=True):
+            score += weight * values
+        return score
+
+    def _sought(self, query: Query) -> Iterator[tuple[Numbers, Floats, Floats]]:
+        """Yield for each word the documents that have it, its weights, and its counts in them."""
+        import numpy as np
+
         spoken = [term for c in query.required if not c.field for term in c.terms]
         for word in self._rarest(dict.fromkeys([*query.words, *spoken])):
-            weights = self._weights(word)
-            idf = self._idf(len(weights))
-            for doc, weight in weights.items():
-                scores[doc] += idf * weight * (K1 + 1) / (weight + K1)
+            yield self._weights(word)
         for clause in query.prefixes:
-            found = self._documents(clause)
-            for doc in found:
-                scores[doc] += self._idf(len(found))
-        return scores
+            found = np.array(sorted(self._documents(clause)), int)
+            yield found, np.ones(len(found)), np.ones(len(found))
 
-    def _chosen(self, query: Query, scores: dict[int, float]) -> Iterable[int]:
-        chosen = set(scores)
-        if query.required:
-            matching = self._documents(query.required[0])
-            for clause in query.required[1:]:
-                matching = matching and matching & self._documents(clause)
-            chosen = matching & chosen if query.needs_word else matching
-        return chosen.difference(*map(self._documents, query.excluded))
+    def _chosen(self, query: Query, words: list[Floats]) -> tuple[Numbers, Collection[int] | None]:
+        """Return the documents that match, and those that clauses allow; None where all are."""
+        import numpy as np
+
+        near = np.flatnonzero(words[Words._fields.index("window")][:-1])
+        if not (query.required or query.excluded):
+            return near, None
+        allowed = set(range(self._layout.count)).difference(*map(self._documents, query.excluded))
+        for clause in query.required:
+            allowed = allowed and allowed & self._documents(clause)
+        chosen = allowed.intersection(near.tolist()) if self._by_word(query) else allowed
+        return np.array(sorted(chosen), int), allowed
+
+    @staticmethod
+    def _by_word(query: Query) -> bool:
+        """Whether a document has to have a word: where no clause is required, or beside a field."""
+        return not query.required or query.needs_word
 
     def _rarest(self, words: Iterable[str]) -> list[str]:
+        """Return the rarest words that stand here, and then those that do not: none has them."""
+
         def frequency(word: str) -> int:
             return sum(self._reader.doc_frequency(field, word) for field in UNNAMED)
 
-        known = {word: count for word in words if (count := frequency(word))}
-        return sorted(known, key=known.__getitem__)[:MOST_WORDS]
+        often = {word: frequency(word) for word in words}
+        return sorted(often, key=lambda word: (not often[word], often[word]))[:MOST_WORDS]
 
-    def _weights(self, word: str) -> dict[int, float]:
-        """Return {document: weight of the word in it, its fields taken together}."""
-        weights: dict[int, float] = defaultdict(float)
+    def _weights(self, word: str) -> tuple[Numbers, Floats, Floats]:
+        """Return the documents with a word, its weight in each by BM25F, and its count."""
+        import numpy as np
+
+        weights, counts = np.zeros((2, self._layout.count))
         for turn, (leaf, offset) in enumerate(self._leaves):
             for field in UNNAMED:
-                boost = BOOSTS[field]
-                norms = self._norms_of(turn, field)
-                for doc, posting in postings_of(leaf, field, word):
-                    norm = norms[doc] or self._norm(turn, field, doc)
-                    weights[offset + doc] += boost * posting.weight() / norm
-        return weights
+                docs, often = _read(leaf, field, word)
+                if len(docs):
+                    counts[offset + docs] += BOOSTS[field] * often
+                    norms = self._norms_of(turn, field, docs)
+                    weights[offset + docs] += BOOSTS[field] * often / norms
+        found = np.flatnonzero(counts)
+        return found, weights[found], counts[found]
 
-    def _idf(self, frequency: int) -> float:
-        count = self._reader.doc_count()
-        return log(1 + (count - frequency + 0.5) / (frequency + 0.5))
+    def _norms_of(self, turn: int, field: str, docs: Numbers) -> Floats:
+        """Return the norms of some of a segment's documents; Whoosh tells them one by one."""
+        import numpy as np
 
-    def _norms_of(self, turn: int, field: str) -> array[float]:
-        """Return the norms of a segment's documents, 0 where not known yet: Whoosh is slow here."""
+        leaf = self._leaves[turn][0]
         if (turn, field) not in self._norms:
-            count = self._leaves[turn][0].doc_count_all()
-            self._norms[turn, field] = array("f", bytes(4 * count))
-        return self._norms[turn, field]
-
-    def _norm(self, turn: int, field: str, doc: int) -> float:
-        length = self._leaves[turn][0].doc_field_length(doc, field, 1) or 1
-        norm = 1 - B + B * length / self._mean[field]
-        self._norms[turn, field][doc] = norm
-        return norm
+            self._norms[turn, field] = np.zeros(leaf.doc_count_all())
+        norms = self._norms[turn, field]
+        for doc in docs[norms[docs] == 0.0].tolist():
+            length = leaf.doc_field_length(doc, field, 1) or 1
+            norms[doc] = 1 - B + B * length / self._mean[field]
+        return norms[docs]
 
     # -- matching -----------------------------------------------------------------------------
 
@@ -120,6 +182,25 @@ class Postings:
                 for term in (*clause.forms, *begun):
                     found.update(offset + doc for doc, _ in postings_of(leaf, field, term))
         return found
+
+
+def _read(leaf: Any, field: str, term: str) -> tuple[Numbers, Floats]:
+    """Return the documents of a segment that have a term, and how often each has it.
+
+    Block by block: asked for one by one, as its interface has it, Whoosh needs 5 ms for the 2,000
+    documents of a common word. Its version is pinned. Deleted documents are left out by Whoosh.
+    """
+    import numpy as np
+
+    docs: list[int] = []
+    counts: list[float] = []
+    if (field, term) in leaf:
+        matcher = leaf.postings(field, term)
+        while matcher.is_active():
+            docs.append(matcher.id())
+            counts.append(matcher.weight())
+            matcher.next()
+    return np.array(docs, int), np.array(counts, float)
 
 
 def postings_of(leaf: Any, field: str, term: str | bytes) -> Iterator[tuple[int, Any]]:

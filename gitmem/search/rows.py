@@ -62,7 +62,10 @@ MEMORY = ",".join("?" * 15)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which memories, in which order. `now` (an event time) leaves out what has expired."""
+    """Which memories, in which order. `now` (an event time) leaves out what has expired.
+
+    `where` is an expression of SQL over the table `memories`, and its arguments.
+    """
 
     kind: str | None = None
     without_kinds: Sequence[str] = ()
@@ -79,6 +82,7 @@ class Filter:
     entity: str | None = None
     ids: Sequence[str] | None = None
     now: str | None = None
+    where: tuple[str, Sequence[Any]] | None = None
     order: str = NEWEST
     limit: int | None = None
 
@@ -109,6 +113,8 @@ class Filter:
             terms.append(("id IN (SELECT memory FROM entities WHERE name = ?)", [self.entity]))
         if self.ids is not None:
             terms.append((f"id IN ({','.join('?' * len(self.ids))})", list(self.ids)))
+        if self.where is not None:
+            terms.append((f"({self.where[0]})", list(self.where[1])))
         terms += [("kind != ?", [kind]) for kind in self.without_kinds]
         has_tag = "id IN (SELECT memory FROM tags WHERE tag = ?)"
         terms += [(has_tag, [tag]) for tag in self.tags]

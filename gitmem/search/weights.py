@@ -16,27 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gitmem.errors import Refused, Unavailable
-from gitmem.search.fetch import FROM, MODEL, opened, read
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """What a file must be: its size in bytes and its SHA-256."""
-
-    size: int
-    sha256: str
-
-
-MINILM: Mapping[str, Pin] = {
-    "config.json": Pin(612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
-    "vocab.txt": Pin(231508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
-    "tokenizer.json": Pin(
-        466247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-    ),
-    "model.safetensors": Pin(
-        90868376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-    ),
-}
+from gitmem.search.fetch import FROM, opened, read
+from gitmem.search.pins import MINILM, MODEL, Pin, model_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +34,9 @@ class Weights:
     """The model's place in a cache folder. Installing is all or nothing, and safe side by side."""
 
     def __init__(self, cache: Path, files: Mapping[str, Pin] = MINILM) -> None:
-        self._models = cache / "models"
         self._files = files
-        self.path = self._models / MODEL
+        self.path = model_folder(cache)
+        self._models = self.path.parent
 
     def status(self) -> WeightsStatus:
         """Read every file and compare its digest.
@@ -143,15 +124,6 @@ class Weights:
         if self.path.exists():
             self.path.rename(staging / "old")
         fresh.rename(self.path)
-
-
-def cache_folder(configured: str = "") -> Path:
-    """Return the folder of `gitmem.cacheDir`, or the platform's cache folder where it is empty."""
-    if configured:
-        return Path(configured).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("gitmem", appauthor=False)
 
 
 def _copy_pinned(stream: BinaryIO, file: BinaryIO, name: str, pin: Pin) -> None:

@@ -2,8 +2,8 @@
 
 Words and prefixes are alternatives: one of them has to match, and each that does ranks. A phrase
 and a field's value must match; beside a phrase, words only rank. What a dash excludes must not
-match. What is no syntax is words: an unknown field, a lone quote, a regular expression. Stop words
-are left out, unless a query has nothing else.
+match. What is no syntax is words: an unknown field, a lone quote, a regular expression, ``-m``, as
+in a pasted command. Stop words are left out, unless a query has nothing else.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _QUOTES = str.maketrans("“”„「」『』", '"' * 7)
 _PREFIX = re.compile(r"[^*?^|(){}\[\]\\]*\w[^\w*?^|(){}\[\]\\]?\*+")
 _CLAUSE = re.compile(
     rf"""
-    (?P<minus> (?<!\S) - (?=[^\s-]) )?
+    (?P<minus> (?<!\S) - (?=[^\s-]) (?!\w(?!\S)(?<=[A-Za-z0-9])) )?
     (?: (?P<field> {"|".join(FIELDS)} ) : (?=[^\s:/]) )?
     (?: "(?P<phrase> [^"]* )" | (?P<word> [^\s"]+ ) )
     """,

@@ -17,8 +17,10 @@ from gitmem.journal.tracking import refspec, remotes
 
 RECORD = "init.json"
 PATHS = ("MEMORY.md", "memory")
+BASES = ("catalog", "rounds", "tokens", "files")
 DERIVED = (
-    "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
+    *(f"{name}.sqlite{end}" for name in BASES for end in ("", "-wal", "-shm")), "lexical",
+    "vectors", "vectors.lock", "recalled.json", "recalled.json.lock", "start.json",
     "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", FETCHED,
     "purging.lock", "trust.lock", "authors.json",
 )  # fmt: skip

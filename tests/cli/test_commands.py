@@ -241,7 +241,7 @@ def test_search(gitmem: Gitmem, remember: Remember) -> None:
     remember("Answer in French", "-k", "preference")
     first, last = gitmem("search", "which", "team").stdout.splitlines()
     assert first.startswith(f"{one} **decision** Use PostgreSQL: the team knows it #database (")
-    assert last == "(1 hit; searched: lexical)"
+    assert last == "(1 hit; searched: lexical, files)"
     assert "nothing matched" in gitmem("search", "team", "-k", "preference").stdout
 
 
@@ -335,7 +335,7 @@ def test_completing_commands_and_words(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
         return [item.split(",")[1] for item in invoke().stdout.splitlines()]
 
-    assert complete("gitmem re") == ["remember", "restore", "remote", "reindex"]
+    assert complete("gitmem re") == ["remember", "restore", "recall", "remote", "reindex"]
     assert complete("gitmem remember -k de") == ["decision"]
     assert complete("gitmem list --importance h") == ["high"]
     assert complete("gitmem context s") == ["show", "set"]

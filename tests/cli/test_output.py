@@ -74,9 +74,9 @@ def test_list_with_no_match_is_empty_and_says_so_beside(gitmem: Gitmem) -> None:
 def test_search_says_that_nothing_matched(gitmem: Gitmem, remember: Callable[..., str]) -> None:
     remember()
     result = gitmem("search", "zebra crossing")
-    assert result.stdout == "nothing matched 'zebra crossing' (searched: lexical)\n"
+    assert result.stdout == "nothing matched 'zebra crossing' (searched: lexical, files)\n"
     data = json.loads(gitmem("search", "zebra crossing", "--json").stdout)["data"]
-    assert data == {"query": "zebra crossing", "hits": [], "searched": ["lexical"]}
+    assert data == {"query": "zebra crossing", "hits": [], "searched": ["lexical", "files"]}
 
 
 def test_the_envelope(gitmem: Gitmem) -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from gitmem.errors import GitmemError, NotFound, Refused, Unavailable
 from gitmem.search import fetch
-from gitmem.search.weights import MINILM, Pin, Weights, cache_folder
+from gitmem.search.pins import MINILM, Pin, cache_folder
+from gitmem.search.weights import Weights
 
 CONTENT: Mapping[str, bytes] = {
     "config.json": b'{"hidden_size": 384}',

@@ -91,6 +91,13 @@ def test_an_exclusion_alone_looks_for_nothing() -> None:
     assert parse("cache -redis")
 
 
+@pytest.mark.parametrize("flag", ["-m", "-P", "-9"])
+def test_the_flag_of_a_pasted_command_excludes_nothing(flag: str) -> None:
+    query = parse(f"python {flag} pytest -redis")
+    assert query.excluded == (Clause(("redi",)),)
+    assert "python" in query.words
+
+
 def test_what_is_sought_in_plain_words() -> None:
     assert parse('"connection pool" tag:db size -redis').text == "connection pool db size"
 

@@ -115,7 +115,9 @@ def those(*events: Event) -> list[Event]:
 
 CHANGES = {
     "revise": ({"text": "two"}, [("content", "two")]),
-    "revise kind": ({"kind": "fact", "importance": "low"}, [("kind", "fact"), ("importance", "low")]),
+    "revise kind": (
+        {"kind": "fact", "importance": "low"}, [("kind", "fact"), ("importance", "low")],
+    ),
     "revise note": ({"reason": "see also"}, [("note", "see also")]),
     "forget": ({"reason": "wrong"}, [("forgotten", None)]),
     "restore": ({}, [("restored", None)]),

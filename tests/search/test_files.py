@@ -1,0 +1,254 @@
+"""The search of the workspace's files: what is found, what is left alone, and keeping up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gitmem.journal.git import open_repository
+from gitmem.search.files import LONGEST, Files, Found, passages
+from gitmem.text.query import parse
+from tests.support import git, run_cli
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = """def getUserName(user_id):
+    # see #482; run with --dry-run since v2.1.3
+    return get_user_name(user_id)
+"""
+
+
+@pytest.fixture
+def files(repo: Path) -> Files:
+    (repo / "src" / "app").mkdir(parents=True)
+    (repo / "src" / "app" / "cache.py").write_text(CODE)
+    (repo / "notes.md").write_text("# 数据库\n\nWe chose PostgreSQL.\n")
+    git(repo, "add", "src")
+    return opened(repo)
+
+
+def opened(repo: Path) -> Files:
+    made = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite")
+    made.catch_up()
+    return made
+
+
+def ask(files: Files, query: str, limit: int = 10) -> list[Found]:
+    return files.search(parse(query), limit)
+
+
+def paths(files: Files, query: str) -> list[str]:
+    return [found.path for found in ask(files, query)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["getUserName", "user name", "get_user_name", "--dry-run", "#482", "v2.1.3", "dry run",
+     "src/app/cache.py", "cache", "path:cache user", '"return get_user_name"', "getUs*"],
+)  # fmt: skip
+def test_identifiers_are_found_whole_and_split(files: Files, query: str) -> None:
+    assert paths(files, query) == ["src/app/cache.py"]
+
+
+@pytest.mark.parametrize("query", ["数据库", "postgresql", "chose", "-nothing PostgreSQL"])
+def test_untracked_files_are_found(files: Files, query: str) -> None:
+    assert paths(files, query) == ["notes.md"]
+
+
+@pytest.mark.parametrize(
+    "query", ["zebra", "user -cache", '"user get"', "kind:user", "tag:user", ""]
+)
+def test_what_does_not_match(files: Files, query: str) -> None:
+    assert paths(files, query) == []
+
+
+def test_the_line_is_the_one_that_fits_best(repo: Path, files: Files) -> None:
+    lines = [f"line {n}" for n in range(200)]
+    lines[150] = "the needle is here"
+    (repo / "long.txt").write_text("\n".join(lines))
+    files.catch_up()
+    [found] = ask(files, "needle")
+    assert (found.path, found.line) == ("long.txt", 151)
+    assert "the needle is here" in found.text and len(found.text.splitlines()) <= LONGEST
+
+
+def test_rarer_and_more_words_come_first(repo: Path, files: Files) -> None:
+    for n in range(8):
+        (repo / f"f{n}.txt").write_text("common words and more common words\n")
+    (repo / "best.txt").write_text("common zebra\n")
+    files.catch_up()
+    found = ask(files, "common zebra giraffe")
+    assert found[0].path == "best.txt"
+    assert 0 < found[1].words.cover < found[0].words.cover < 1
+
+
+# -- keeping up -------------------------------------------------------------------------------
+
+
+def test_only_what_changed_is_read(repo: Path, files: Files) -> None:
+    assert files.catch_up() == 0
+    (repo / "notes.md").write_text("giraffe\n")
+    assert files.catch_up() == 1
+    assert paths(files, "giraffe") == ["notes.md"] and paths(files, "postgresql") == []
+
+
+def test_what_was_only_touched_stays(repo: Path, files: Files) -> None:
+    os.utime(repo / "notes.md", ns=(1, 1))
+    assert files.catch_up() == 1
+    assert paths(files, "postgresql") == ["notes.md"] and files.catch_up() == 0
+
+
+def test_renamed_and_deleted(repo: Path, files: Files) -> None:
+    git(repo, "mv", "src/app/cache.py", "moved.py")
+    (repo / "notes.md").unlink()
+    files.catch_up()
+    assert paths(files, "getUserName") == ["moved.py"] and paths(files, "postgresql") == []
+
+
+def test_ignored_files_are_left_alone(repo: Path, files: Files) -> None:
+    (repo / ".gitignore").write_text("*.log\n")
+    (repo / "secret.log").write_text("giraffe\n")
+    files.catch_up()
+    assert paths(files, "giraffe") == []
+
+
+def test_a_linked_worktree_has_its_own_files(repo: Path, files: Files, tmp_path: Path) -> None:
+    git(repo, "commit", "-qm", "code")
+    git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
+    (tmp_path / "linked" / "here.txt").write_text("giraffe\n")
+    layout = open_repository(tmp_path / "linked").layout
+    linked = Files(layout, layout.git_dir / "gitmem" / "files.sqlite")
+    linked.catch_up()
+    assert paths(linked, "giraffe") == ["here.txt"] and paths(linked, "postgresql") == []
+
+
+# -- what is left out -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.bin", b"giraffe\0giraffe"),
+        ("huge.txt", b"giraffe\n" * 200_000),
+        ("app.min.js", b"giraffe()"),
+        ("package-lock.json", b'{"giraffe": 1}'),
+        ("poetry.lock", b"giraffe"),
+        ("minified.js", b"var giraffe=1;" * 1000),
+        ("gen.go", b"// Code generated by giraffe. DO NOT EDIT.\n"),
+        ("MEMORY.md", b"<!-- gitmem:begin 1 -->\ngiraffe\n<!-- gitmem:end -->\n"),
+        ("node_modules/x/index.js", b"giraffe"),
+    ],
+)
+def test_no_data_and_nothing_generated(repo: Path, files: Files, name: str, content: bytes) -> None:
+    (repo / name).parent.mkdir(parents=True, exist_ok=True)
+    (repo / name).write_bytes(content)
+    git(repo, "add", "-f", name)
+    files.catch_up()
+    assert paths(files, "giraffe") == []
+
+
+def test_no_link_is_followed(repo: Path, files: Files, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("giraffe\n")
+    (repo / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (repo / "sub").mkdir()
+    (repo / "sub" / "secret.txt").write_text("zebra\n")
+    git(repo, "add", ".")
+    (repo / "sub" / "secret.txt").unlink()
+    (repo / "sub").rmdir()
+    (repo / "sub").symlink_to(tmp_path / "outside")  # git lists sub/secret.txt still
+    files.catch_up()
+    assert paths(files, "giraffe zebra") == []
+
+
+def test_other_texts(repo: Path, files: Files) -> None:
+    (repo / "latin.txt").write_bytes("Käse giraffe\r\n".encode("latin-1"))
+    (repo / "a\nb.txt").write_text("zebra\n")
+    os.close(os.open(os.fsencode(repo) + b"/\xff.txt", os.O_CREAT | os.O_WRONLY))
+    Path(os.fsdecode(os.fsencode(repo) + b"/\xff.txt")).write_text("okapi\n")
+    (repo / "empty.txt").write_text("")
+    os.mkfifo(repo / "pipe.txt")
+    files.catch_up()
+    assert paths(files, "käse") == ["latin.txt"]
+    assert paths(files, "zebra") == ["a\nb.txt"]
+    assert paths(files, "okapi") == ["\udcff.txt"]
+
+
+def test_a_submodule_is_a_repository_of_its_own(repo: Path, files: Files, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    git(tmp_path, "init", "-q", str(inner))
+    (inner / "code.txt").write_text("giraffe\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "inner")
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "inner")
+    files.catch_up()
+    assert paths(files, "giraffe") == []
+
+
+# -- what goes wrong --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 1000])
+def test_a_damaged_file_is_made_anew(repo: Path, files: Files, damage: bytes) -> None:
+    files.close()
+    for file in (repo / ".git" / "gitmem").glob("files.sqlite*"):
+        file.unlink()
+    (repo / ".git" / "gitmem" / "files.sqlite").write_bytes(damage)
+    assert paths(opened(repo), "postgresql") == ["notes.md"]
+
+
+INDEXER = """
+import sys
+from pathlib import Path
+from gitmem.journal.git import open_repository
+from gitmem.search.files import Files
+repo = Path(sys.argv[1])
+files = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite")
+print("ready", flush=True)
+files.catch_up()
+"""
+
+
+def test_two_index_at_once_and_one_is_killed(repo: Path, files: Files) -> None:
+    for n in range(400):
+        (repo / f"f{n}.txt").write_text(f"giraffe number{n}\n" * 20)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", INDEXER, str(repo)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
+    for process in both:
+        assert process.stdout and process.stdout.readline()
+    time.sleep(0.05)
+    both[0].send_signal(signal.SIGKILL)
+    assert [process.wait() for process in both] == [-signal.SIGKILL, 0]
+    again = opened(repo)
+    assert all(paths(again, f"number{n}")[0] == f"f{n}.txt" for n in (0, 199, 399))
+
+
+def test_passages_are_cut_at_empty_lines() -> None:
+    text = "\n".join(["x"] * 20 + [""] + ["y"] * 100)
+    starts = [start for start, _ in passages(text)]
+    assert (
+        starts[0] == 1
+        and starts[1] == 21
+        and all(b - a <= LONGEST for a, b in zip(starts, starts[1:], strict=False))
+    )
+    assert list(passages("")) == [] == list(passages("\n \n"))
+
+
+def test_the_command_line(repo: Path, files: Files) -> None:
+    done = run_cli("search", "--in", "files", "postgresql", cwd=repo)
+    assert done.returncode == 0 and done.stdout.startswith("notes.md:3: ")
+    (repo / "bin").mkdir()
+    (repo / "bin" / "gitmem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gitmem "$@"\n')
+    (repo / "bin" / "gitmem").chmod(0o755)
+    script = subprocess.run(
+        [str(ROOT / "scripts" / "file-search.sh"), "postgresql", "1"],
+        cwd=repo / "src", capture_output=True, text=True,
+        env={**os.environ, "PATH": f"{repo / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert script.stdout == done.stdout.splitlines()[0] + "\n", script.stderr

@@ -1,0 +1,254 @@
+"""Searching through the library: memories and conversations, filtered, and what goes wrong."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import gitmem
+from gitmem.errors import NotFound, UsageError
+from gitmem.search.base import IndexUnusable
+from gitmem.search.engine import SearchResult
+from tests.search.hashing import HashEmbedder
+from tests.support import git
+
+TALK = [
+    {
+        "id": "1",
+        "role": "user",
+        "speaker": "Grace",
+        "text": "Which store holds the sessions?",
+        "at": "2026-03-01T10:00:00Z",
+    },
+    {"id": "2", "role": "assistant", "text": "Redis, in the second cluster."},
+    {"id": "3", "role": "user", "speaker": "Grace", "text": "And for how long?"},
+    {"id": "4", "role": "assistant", "text": "Thirty minutes."},
+]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 20, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+def gm(repo: Path) -> Iterator[gitmem.Gitmem]:
+    with gitmem.open(repo, now=Clock()) as opened:
+        opened.remember(
+            "Use PostgreSQL for orders: the team knows it", kind="decision", tags=["db"]
+        )
+        opened.remember("Deploy on Friday is forbidden", kind="preference", importance="critical")
+        opened.import_session(TALK, session="s1", agent="demo", title="caches")
+        opened.import_session(
+            [{"id": "1", "role": "user", "text": "hello"}], session="s2", agent="demo"
+        )
+        yield opened
+
+
+@pytest.fixture
+def semantic(gm: gitmem.Gitmem, monkeypatch: pytest.MonkeyPatch) -> gitmem.Gitmem:
+    monkeypatch.setattr(gm, "_embedder", HashEmbedder)
+    gm.__dict__.pop("_engine", None)
+    return gm
+
+
+def found(result: SearchResult) -> list[str]:
+    return [hit.memory.summary if hit.memory else hit.found.text for hit in result.hits]
+
+
+def test_memories_and_rounds_are_found_together(gm: gitmem.Gitmem) -> None:
+    gm.remember("Redis is backed up nightly")
+    result = gm.search("redis", within=("memories", "sessions"))
+    assert found(result)[0] == "Redis is backed up nightly"
+    assert "Redis, in the second cluster." in found(result)
+    assert result.searched == ("lexical",)
+
+
+def test_an_answer_is_found_by_what_it_answers(gm: gitmem.Gitmem) -> None:
+    result = gm.search("store sessions", within=("sessions",))
+    assert found(result)[:2] == ["Which store holds the sessions?", "Redis, in the second cluster."]
+    assert result.hits[1].said and result.hits[1].said.index == 2
+
+
+def test_where_to_look(gm: gitmem.Gitmem) -> None:
+    assert found(gm.search("redis", within=("memories",))) == []
+    assert found(gm.search("postgresql", within=("sessions",))) == []
+    with pytest.raises(UsageError, match="no 'mails' to look in"):
+        gm.search("x", within=("mails",))
+
+
+def test_one_conversation(gm: gitmem.Gitmem) -> None:
+    gm.import_session(TALK[:2], session="other", agent="demo")
+    hits = gm.search("redis", session="other").hits
+    assert {hit.said.session for hit in hits if hit.said} == {"demo/other"}
+    assert all(hit.said for hit in hits)
+    with pytest.raises(NotFound):
+        gm.search("redis", session="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("kind = decision", ["Use PostgreSQL for orders: the team knows it"]),
+        ("tag IN (db, other)", ["Use PostgreSQL for orders: the team knows it"]),
+        ("importance >= high", ["Deploy on Friday is forbidden"]),
+        (
+            "agent = demo AND author = grace",
+            ["And for how long?", "Which store holds the sessions?"],
+        ),
+        (
+            "created_at < 2026-04-01 AND NOT author = nobody AND text LIKE '%sessions%'",
+            ["Which store holds the sessions?"],
+        ),
+        ("session = s2", ["hello"]),
+    ],
+)
+def test_conditions(gm: gitmem.Gitmem, where: str, expected: list[str]) -> None:
+    query = "postgresql deploy friday store sessions long hello redis thirty"
+    assert sorted(found(gm.search(query, where=where, within=("memories", "sessions")))) == expected
+
+
+def test_a_condition_that_is_none_points_at_its_column(gm: gitmem.Gitmem) -> None:
+    with pytest.raises(UsageError, match="column 6"):
+        gm.search("x", where="kind ~ decision")
+
+
+def test_clauses_hold_for_what_is_near_too(semantic: gitmem.Gitmem) -> None:
+    assert found(semantic.search('"second cluster"')) == ["Redis, in the second cluster."]
+    assert "Deploy on Friday is forbidden" not in found(semantic.search("forbidden -deploy"))
+
+
+def test_meaning_finds_what_has_none_of_the_words(semantic: gitmem.Gitmem) -> None:
+    semantic.remember("deployment happens monday")
+    result = semantic.search("deploying", within=("memories",))
+    assert "semantic" in result.searched and "vectors" in result.searched
+    assert "deployment happens monday" in found(result)
+
+
+def test_every_part_of_a_score_is_told(semantic: gitmem.Gitmem) -> None:
+    hit = semantic.search("what did Grace ask in march 2026", within=("sessions",)).hits[0]
+    parts = {part.name: part.share for part in hit.parts}
+    assert {"close: context", "author named", "time named"} <= parts.keys()
+    assert sum(parts.values()) == pytest.approx(hit.score)
+
+
+def test_what_was_superseded_comes_after_what_replaces_it(gm: gitmem.Gitmem) -> None:
+    old = gm.remember("The cache is memcached, on port 11211")
+    gm.remember("The cache is redis", supersedes=[old.id])
+    assert found(gm.search("cache", within=("memories",)))[0] == "The cache is redis"
+
+
+def test_a_branch_is_looked_at_from_outside(gm: gitmem.Gitmem, repo: Path) -> None:
+    git(repo, "switch", "-q", "-c", "feature")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "work")
+    gm.remember("zebra on the feature")
+    git(repo, "switch", "-q", "-")
+    assert found(gm.search("zebra", within=("memories",))) == []
+    assert found(gm.search("zebra", branch="feature")) == ["zebra on the feature"]
+
+
+def test_an_import_after_the_first_search_is_found(gm: gitmem.Gitmem) -> None:
+    assert found(gm.search("giraffe")) == []
+    gm.import_session(
+        [{"id": "1", "role": "user", "text": "a giraffe"}], session="s3", agent="demo"
+    )
+    assert found(gm.search("giraffe")) == ["a giraffe"]
+
+
+def test_a_process_that_searched_before_any_import(repo: Path) -> None:
+    with gitmem.open(repo) as gm:
+        assert found(gm.search("giraffe")) == []
+        gm.import_session(
+            [{"id": "1", "role": "user", "text": "a giraffe"}], session="s", agent="d"
+        )
+        assert found(gm.search("giraffe")) == ["a giraffe"]
+
+
+# -- what goes wrong --------------------------------------------------------------------------
+
+
+class Broken(HashEmbedder):
+    def documents(self, texts: Sequence[str]) -> Iterator[object]:  # type: ignore[override]
+        raise IndexUnusable("the model's 'vocab.txt' is damaged", "gitmem model install")
+
+
+def test_a_model_that_cannot_be_used_is_said_and_words_are_left(
+    gm: gitmem.Gitmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gm, "_embedder", Broken)
+    result = gm.search("postgresql", within=("memories",))
+    assert len(result.hits) == 1 and "semantic" not in result.searched
+    assert any("'vocab.txt' is damaged: searched by words alone" in line for line in gm.warnings)
+
+
+def test_a_model_of_the_wrong_size_is_said(
+    gm: gitmem.Gitmem, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, repo: Path
+) -> None:
+    folder = tmp_path / "cache" / "models" / "all-MiniLM-L6-v2"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    git(repo, "config", "gitmem.cacheDir", str(tmp_path / "cache"))
+    with gitmem.open(repo) as again:
+        assert len(again.search("postgresql", within=("memories",)).hits) == 1
+        assert any("searched by words alone" in line for line in again.warnings)
+
+
+def test_a_chroma_server_that_is_gone_is_said(semantic: gitmem.Gitmem, repo: Path) -> None:
+    git(repo, "config", "gitmem.chroma.url", "http://127.0.0.1:9")
+    with gitmem.open(repo) as again:
+        again._embedder = HashEmbedder  # type: ignore[method-assign]
+        result = again.search("postgresql", within=("memories",))
+        assert len(result.hits) == 1 and "vectors" not in result.searched
+        assert any("127.0.0.1:9" in line for line in again.warnings)
+
+
+def test_every_derived_file_may_be_lost(semantic: gitmem.Gitmem, repo: Path) -> None:
+    before = found(semantic.search("redis sessions", within=("memories", "sessions")))
+    semantic.close()
+    for name in ("lexical", "vectors"):
+        shutil.rmtree(repo / ".git" / "gitmem" / name)
+    for name in ("rounds", "tokens", "catalog"):
+        for file in (repo / ".git" / "gitmem").glob(f"{name}.sqlite*"):
+            file.unlink()
+    with gitmem.open(repo) as again:
+        again._embedder = HashEmbedder  # type: ignore[method-assign]
+        assert found(again.search("redis sessions", within=("memories", "sessions"))) == before
+
+
+@pytest.mark.parametrize("query", ["the of", "...", "?!", "(a|b)*[", "x" * 100_000, "数据库", "ﷺ"])
+def test_any_query_is_answered(semantic: gitmem.Gitmem, query: str) -> None:
+    assert len(semantic.search(query).hits) <= 10
+    assert semantic.warnings == []
+
+
+# -- recall -----------------------------------------------------------------------------------
+
+
+def test_nothing_is_recalled_twice_in_a_session(gm: gitmem.Gitmem) -> None:
+    ask = "which database do we use for orders, postgresql?"
+    assert [hit.memory.summary for hit in gm.recall(ask, session="a", threshold=0.2) if hit.memory]
+    assert not gm.recall(ask, session="a", threshold=0.2)
+    assert gm.recall(ask, session="b", threshold=0.2)
+    assert gm.recall(ask, threshold=0.2) and gm.recall(ask, threshold=0.2)
+
+
+def test_nothing_is_recalled_that_does_not_fit(gm: gitmem.Gitmem) -> None:
+    assert gm.recall("what will the weather be tomorrow") == []
+    assert gm.recall("") == [] == gm.recall("the of and")
+
+
+def test_recall_waits_for_no_large_import(semantic: gitmem.Gitmem) -> None:
+    semantic.search("warm")
+    turns = [{"id": str(n), "role": "user", "text": f"bulk {n}"} for n in range(100)]
+    semantic.import_session(turns, session="bulk", agent="demo")
+    asked = semantic._engine.indexes.embedder.asked  # type: ignore[union-attr]
+    assert semantic.recall("deploy on friday is forbidden", threshold=0.3)
+    assert semantic._engine.indexes.embedder.asked == asked  # type: ignore[union-attr]
