@@ -108,7 +108,7 @@ def test_several_remotes_are_merged_and_each_gets_what_it_lacks(team: Team) -> N
     assert "Again" in team.texts(one)
     with team.open(one) as gm:
         gm.deinit()
-    assert "gitmem" not in (one / ".git" / "config").read_text()
+    assert "refs/notes/gitmem" not in (one / ".git" / "config").read_text()
 
 
 def test_a_renamed_remote_goes_on(team: Team) -> None:
