@@ -18,12 +18,16 @@ TEAM_FILE = ".gitmem.yml"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its git config key, its default, and whether `.gitmem.yml` may set it."""
+    """One setting: its git config key, its default, and whether `.gitmem.yml` may set it.
+
+    `choices` are all the values it may have, where they are few.
+    """
 
     key: str
     default: str | int | bool | tuple[str, ...]
     about: str
     team: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -42,6 +46,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("gitmem.defaultKind", "note", "kind of a `remember` that names none", True),
     Setting("gitmem.budget", 1200, "tokens of the session-start briefing", True),
     Setting("gitmem.trunk", "", "branch that others fork from; empty: found out", True),
+    Setting(
+        "gitmem.trust",
+        "known",
+        "whose memories agents are shown: `known`, as `gitmem trust` says, or `all`",
+        choices=("known", "all"),
+    ),
+    Setting("gitmem.remote", "", "remote to share with; empty: `origin`, or the only one"),
+    Setting("gitmem.autoPull", False, "`sync --start` pulls first, for 5 seconds at most"),
+    Setting("gitmem.autoPush", False, "`sync --end` pushes, for 20 seconds at most"),
     Setting("gitmem.track", False, "the Markdown files are committed (`init --track`)"),
     Setting("gitmem.mirror", True, "write `MEMORY.md` and `memory/` after `gitmem init`"),
     Setting("gitmem.recallTimeout", 1000, "milliseconds after which a prompt is not waited for"),
@@ -118,6 +131,8 @@ def parse(setting: Setting, value: Any, where: str) -> Any:
     if isinstance(default, tuple):
         parts = value if isinstance(value, list) else str(value).split(",")
         return tuple(str(part).strip() for part in parts if str(part).strip())
+    if setting.choices and str(value) not in setting.choices:
+        raise UsageError(f"'{where}' is '{value}'", f"it is {' or '.join(setting.choices)}")
     return str(value)
 
 

@@ -67,7 +67,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One side of a contested field; `value` is None where the side is a forget."""
+    """One side of a contested field, or a change that is proposed.
+
+    `value` is None where the side is a forget, and for a proposal that sets nothing.
+    """
 
     field: str
     value: Any
@@ -102,6 +105,7 @@ class Memory:
 
     `heads` are the ids of the latest events, the `base` of the next one. `stale` is no part of the
     fold: a reader fills it in, by what HEAD has at `paths`.
+    `held`: nobody stands for it whom one trusts; `proposed`: what such an author would change.
     `data` is set where a JSON object was remembered; `text` is then None.
     """
 
@@ -126,6 +130,8 @@ class Memory:
     contested: tuple[Alternative, ...] = ()
     heads: tuple[str, ...] = ()
     stale: tuple[FileChange, ...] = ()
+    held: bool = False
+    proposed: tuple[Alternative, ...] = ()
 
     @property
     def private(self) -> bool:

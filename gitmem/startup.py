@@ -4,9 +4,9 @@
 This is the one path that runs in every agent session, so it costs an interpreter and a few stats:
 no git, no SQLite, no click. The answer is kept with a *stamp* of all it depends on: HEAD and its
 commit, the other branches, the tips of the journals, the settings (git's files, the environment,
-`.gitmem.yml`), the Markdown files, which are an inbox, and the program. A stamp that differs, or
-anything unusual (a ``GIT_DIR``, a reftable), and the long way is taken. An answer that could be
-stale is never given.
+`.gitmem.yml`), whom one trusts, the Markdown files, which are an inbox, and the program. A stamp
+that differs, or anything unusual (a ``GIT_DIR``, a reftable), and the long way is taken. An answer
+that could be stale is never given.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HOOKS = "hooks"
 
 FORMAT = 1
 _ENVIRONMENT = ("GITMEM_", "GIT_", "XDG_")
-_HOMES = ("HOME", "USER")
+_HOMES = ("HOME", "USER", "EMAIL")
 
 RACY = 0.05
 """Seconds within which a file system may give two versions of a file the same time."""
@@ -78,6 +78,7 @@ def stamp(
         *_standard_config(git_dir, common_dir),
         os.path.join(top, ".gitmem.yml"),
         os.path.join(common_dir, "gitmem", "init.json"),
+        os.path.join(common_dir, "gitmem", "trust.json"),
         *_markdown(top),
     ]
     environment = sorted(
@@ -169,13 +170,14 @@ def _standard_config(git_dir: str, common_dir: str) -> list[str]:
 
 
 def _branches(common_dir: str) -> Iterator[str]:
-    """Yield what changes whenever a branch does: what HEAD sees depends on the others too.
+    """Yield what changes whenever a branch or a tracking ref does: HEAD's sight depends on them.
 
     Git writes a ref beside itself and renames it, so the folder's time tells of all refs in it.
     """
     yield os.path.join(common_dir, "packed-refs")
     yield os.path.join(common_dir, "shallow")
-    folders = [os.path.join(common_dir, "refs", kind) for kind in ("heads", "remotes")]
+    kinds = ("heads", "remotes", "gitmem/remotes")
+    folders = [os.path.join(common_dir, "refs", kind) for kind in kinds]
     while folders:
         yield (folder := folders.pop())
         try:

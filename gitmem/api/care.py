@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gitmem.api.searching import Searching
+from gitmem.api.trust import Trusting
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
 from gitmem.journal.sight import HASTE
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.verbs.care import Report, Stats, Status
 
 
-class Care(Searching):
+class Care(Trusting):
     """A repository set up, a session begun and ended, and how things stand."""
 
     def init(
@@ -44,8 +45,11 @@ class Care(Searching):
             self._sight.lines.set_trunk(trunk)
         self._fresh()
         self._session.open_mirror()
+        said += self._bring()
         with self._session.around(always=True):
             pass
+        if held := self._catalog.count(replace(self._alive_filter(), held=True)):
+            said.append(f"{held} held, by others: see 'gitmem trust --list'")
         return said + [f"{path}: written" for path in self._session.written]
 
     def deinit(self) -> list[str]:
@@ -71,6 +75,7 @@ class Care(Searching):
         if branch is not None:
             with self._elsewhere(branch) as catalog:
                 return self._session.brief(catalog, branch)
+        self._pull_in_passing()
         return self._session.start(self._fresh)
 
     def greet(self, agent: str) -> str:
@@ -78,6 +83,7 @@ class Care(Searching):
 
         The text is fenced, and empty where nothing is known.
         """
+        self._pull_in_passing()
         return self._session.greet(self._fresh, agent)
 
     def leave(self, agent: str) -> None:
@@ -96,7 +102,7 @@ class Care(Searching):
                 packed = self._recorder.pack(now=True)
         except Unavailable as error:  # the episode is kept; what is derived can be derived later
             self._warnings.append(error.message)
-        return SyncEnd(episode, indexed, packed)
+        return SyncEnd(episode, indexed, packed, self._push_in_passing())
 
     def accept(self) -> Sequence[Memory]:
         """Apply the hand edits that are held, and return the memories they touch."""
@@ -110,9 +116,10 @@ class Care(Searching):
             pass
         alive = self._alive_filter()
         record = setup.read_record(self._folder)
-        from gitmem.verbs import branches
+        from gitmem.verbs import branches, sharing
         from gitmem.verbs.care import Status
 
+        remote = self._default_remote()
         waiting = branches.waiting(self._catalog, self._sight)
         return Status(
             branch=self._git.head().branch,
@@ -121,12 +128,15 @@ class Care(Searching):
             memories=self._catalog.count(alive),
             forgotten=self._catalog.count(Filter(forgotten=True)),
             contested=self._catalog.count(Filter(contested=True)),
+            held_memories=self._catalog.count(replace(alive, held=True)),
             expired=self._catalog.count(Filter()) - self._catalog.count(alive),
             journals=self._catalog.counts("journal", alive),
             held=self._session.held,
             indexed=self._engine.caught_up(),
             waiting=waiting.branches,
             orphaned=waiting.orphaned,
+            remote=remote,
+            unpushed=len(sharing.unpushed(self._shared, remote)) if remote else None,
         )
 
     def stats(self) -> Stats:

@@ -16,6 +16,7 @@ from gitmem.journal import clock
 from gitmem.journal.git import Backend, open_repository
 from gitmem.journal.journals import Journals
 from gitmem.journal.sight import Sight
+from gitmem.journal.tracking import Fetched
 from gitmem.model import ID_LENGTH, JournalName, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
@@ -24,6 +25,7 @@ from gitmem.verbs.record import Recorder
 from gitmem.verbs.session import Session
 from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.staleness import Staleness
+from gitmem.verbs.trust import Judge
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
     from gitmem.search.embedding import Embedder
@@ -54,16 +56,20 @@ class Core:
         self._journals = Journals(self._git, self._user_journal, backend)
         # What is derived depends on where HEAD is, so each linked worktree has its own.
         self._derived = self._git.layout.git_dir / "gitmem"
+        self._fetched = Fetched(self._git, self._folder)
         self._catalog = Catalog(self._derived / "catalog.sqlite", self._journals)
         record = setup.read_record(self._folder)
         self._sight = Sight(
             self._git, self._settings["gitmem.trunk"], record.branch if record else None,
             self._derived, self._catalog.facts_of,
         )  # fmt: skip
+        self._judge = Judge(self._git, self._sight.lines, self._folder, self._trust_setting)
+        self._sight.untrusted = self._judge.untrusted
         self._staleness = Staleness(self._git)
         self._recorder = Recorder(
-            self._git, self._journals, self._catalog, self._sight, self._staleness, now
-        )
+            self._git, self._journals, self._catalog, self._sight, self._staleness, now,
+            self._judge.note_own,
+        )  # fmt: skip
         self._session = Session(
             path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
             self._recorder, self._staleness, now, self.short, environ,
@@ -83,7 +89,7 @@ class Core:
     def close(self) -> None:
         """Stop git and close the catalog."""
         if "_engine" in vars(self):
-            self._engine.indexes.close()
+            self._engine.close()
         self._catalog.close()
         self._sight.close()
         self._journals.close()
@@ -94,6 +100,9 @@ class Core:
         lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
         if "_engine" in vars(self):
             lines += [*self._engine.warnings, *self._engine.indexes.warnings]
+        lines += self._fetched.waiting
+        for rule in self._recorder.redacted:
+            lines.append(f"what looks like a secret was taken out ({rule}): see --allow-secret")
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     @property
@@ -122,12 +131,29 @@ class Core:
     def _fresh(self) -> None:
         """See what others have written, and bring back what git has dropped."""
         self._remark = ""
+        self._take_in_fetched()
         try:
             self._journals.settle(self._restorer(), self._now())
         except Unavailable:  # a read-only repository can still be read; `doctor` tells
             pass
         self._catalog.look = self._sight.look()
         self._catalog.catch_up()
+
+    def _take_in_fetched(self) -> None:
+        """Merge what a plain ``git fetch`` brought of a remote's journal."""
+        for ref, (remote, tip) in self._fetched.new().items():
+            from gitmem.verbs.sharing import take_in
+
+            journal = self._journals.writable(JournalName.SHARED)
+            try:
+                if not self._git.has(tip):  # a ref to nothing: every `git fetch` would stop there
+                    self._git.delete_ref(ref)
+                why = take_in(journal, remote, tip, self._restorer(), self._now())
+            except Unavailable as error:  # a read-only clone; or it is not all here, says a pull
+                again = f"fetch them anew: gitmem pull {remote}"
+                self._warnings.append(f"the memories of '{remote}' wait: {error.message} ({again})")
+                continue
+            self._fetched.note(ref, tip, why)
 
     @contextmanager
     def _elsewhere(self, branch: str | None, at: str | None = None) -> Iterator[Catalog]:
@@ -159,6 +185,10 @@ class Core:
             return self._git.identity()
         except UsageError:  # reading needs no identity
             return "gitmem <gitmem@localhost>"
+
+    def _trust_setting(self) -> str:
+        setting: str = Settings(self._environ, self._git.config())["gitmem.trust"]
+        return setting
 
     def _alive_filter(self) -> Filter:
         return Filter(now=clock.format_at(self._now()))

@@ -100,6 +100,7 @@ class Reading(Core):
         until: str | None = None,
         forgotten: bool = False,
         contested: bool = False,
+        held: bool | None = None,
         stale: bool = False,
         limit: int | None = None,
         branch: str | None = None,
@@ -107,7 +108,8 @@ class Reading(Core):
     ) -> Sequence[Memory]:
         """Return memories, newest first; `since` and `until` are dates or ages such as ``7d``.
 
-        `stale`: only those whose files are not as they were; `branch`: as seen from it, without
+        `held`: only those that nobody trusted wrote, or only the others; `stale`: only those whose
+        files are not as they were; `branch`: as seen from it, without
         switching; `at`: what was known at that commit.
         """
         now = self._now()
@@ -124,6 +126,7 @@ class Reading(Core):
                     until=content.moment(until, now, ahead=False) if until else None,
                     forgotten=forgotten,
                     contested=contested,
+                    held=held,
                     now=clock.format_at(now),
                     limit=None if stale else limit,
                 )

@@ -31,18 +31,20 @@ class Searching(Conversations):
         session: str | None = None,
         where: str | None = None,
         branch: str | None = None,
+        held: bool | None = None,
     ) -> SearchResult:
         """Find by words and by meaning, best first.
 
         `within` are the places to look in: ``memories``, ``sessions``, ``files``. `session` is an
         id whose rounds alone are wanted, `where` a condition such as
         ``kind = decision AND created_at > 2026-01-01``. `branch`: memories as seen from it.
+        `held`: memories that nobody trusted wrote, or only the others.
 
         Raises:
             UsageError: `within` or `where` says nothing that can be looked for.
             NotFound: there is no such session or branch.
         """
-        question = self._question(query, limit, within, kind, tags, session, where)
+        question = self._question(query, limit, within, kind, tags, session, where, held)
         with self._elsewhere(branch) as catalog:
             if catalog is not self._catalog:
                 return self._engine.over(catalog).search(question)
@@ -63,7 +65,9 @@ class Searching(Conversations):
         if not content_terms(prompt[: recall.LONGEST]):  # "ok, go on": stop words find anything
             return []
         self._fresh()
-        question = self._question(prompt[: recall.LONGEST], limit, recall.WITHIN)
+        strangers = self._catalog.count(replace(self._alive_filter(), held=True))
+        held = False if strangers else None  # else nothing is left out, and fewer are looked at
+        question = self._question(prompt[: recall.LONGEST], limit, recall.WITHIN, held=held)
         found = self._engine.search(replace(question, limit=recall.ROOM, haste=True))
         least = recall.THRESHOLD if "semantic" in found.searched else recall.BY_WORDS
         least = least if threshold is None else threshold
@@ -88,6 +92,7 @@ class Searching(Conversations):
         tags: Sequence[str] = (),
         session: str | None = None,
         where: str | None = None,
+        held: bool | None = None,
     ) -> Question:
         from gitmem.search.engine import Question
 
@@ -102,7 +107,12 @@ class Searching(Conversations):
             now.date(),
             limit,
             tuple(within),
-            replace(self._alive_filter(), kind=content.kind(kind), tags=tuple(content.tags(tags))),
+            replace(
+                self._alive_filter(),
+                kind=content.kind(kind),
+                tags=tuple(content.tags(tags)),
+                held=held,
+            ),
             _condition(where, now) if where is not None else None,
             f"{about.agent}/{about.id}" if about else None,
         )

@@ -33,12 +33,15 @@ class Writing(Reading):
         private: bool = False,
         supersedes: Sequence[str] = (),
         expires: str | None = None,
+        allow_secret: bool = False,
         source: Mapping[str, str] | None = None,
     ) -> Memory:
         """Store a memory and return it.
 
         `text` is Markdown or a JSON object; `expires` a date or an age such as ``30d``. Each memory
-        in `supersedes` is linked to. `source` says where it comes from, such as a session.
+        in `supersedes` is linked to. What looks like a secret is redacted, with a warning, unless
+        `allow_secret`; what stands in ``<private>`` spans is left out. `source` says where it comes
+        from, such as a session.
 
         Raises:
             UsageError: something cannot be stored; nothing was written.
@@ -59,7 +62,7 @@ class Writing(Reading):
         }
         journal = JournalName.PRIVATE if private else JournalName.SHARED
         journal = JournalName.USER if where is Scope.USER else journal
-        drafts = [Draft("remember", None, fields, journal)]
+        drafts = [Draft("remember", None, fields, journal, allow_secrets=allow_secret)]
         for other in old:
             link = {"rel": "supersedes", "target": other.id, "scope": fields["scope"]}
             drafts.append(Draft("link", None, link, journal))
@@ -74,8 +77,12 @@ class Writing(Reading):
         kind: str | None = None,
         tags: Sequence[str] | None = None,
         expires: str | None = None,
+        allow_secret: bool = False,
     ) -> Memory:
-        """Change a memory's text, importance, kind, expiry (``never``: none) or set of tags."""
+        """Change a memory's text, importance, kind, expiry (``never``: none) or set of tags.
+
+        `allow_secret`: see `remember`.
+        """
         memory = self._alive(id)
         fields = {
             **(content.content(text) if text is not None else {}),
@@ -84,7 +91,8 @@ class Writing(Reading):
             "expires": content.expiry(expires, self._now()),
         }
         fields = {key: value for key, value in fields.items() if value is not None}
-        drafts = [Draft("revise", memory, fields)] if fields else []
+        revise = Draft("revise", memory, fields, allow_secrets=allow_secret)
+        drafts = [revise] if fields else []
         if tags is not None:
             wanted = content.tags(tags)
             drafts += _tagging("tag", memory, [tag for tag in wanted if tag not in memory.tags])
@@ -122,7 +130,8 @@ class Writing(Reading):
         memory = self._catalog.memory(event.memory or "")
         if memory is None:
             raise NotFound(f"the memory of '{event.id[:ID_LENGTH]}' is not here")
-        draft = undo.take_back(event, memory, list(self._catalog.events(memory.id)))
+        life, trusted = list(self._catalog.events(memory.id)), self._catalog.trusted(memory.id)
+        draft = undo.take_back(event, memory, life, trusted)
         return undo.Undone(self._write([draft], f"undo {event.op}"), event.op, event.id)
 
     def tag(self, id: str, *tags: str) -> Memory:

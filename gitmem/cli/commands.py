@@ -19,6 +19,7 @@ SECTIONS = {
         ("evolve", "write", "Add a note to a memory; its text stays as it is."),
         ("forget", "write", "Stop showing a memory; restore brings it back."),
         ("restore", "write", "Bring a forgotten memory back."),
+        ("purge", "purge", "Make a memory never have been: rewrite the journal without it."),
         ("undo", "write", "Take back the last thing you wrote; again, the one before it."),
         ("edit", "edit", "Open a memory in $VISUAL or $EDITOR, and store what is saved."),
         ("tag", "label", "Add tags to a memory; topic:NAME puts it under a topic."),
@@ -36,6 +37,12 @@ SECTIONS = {
         ("tags", "facets", "List the tags, and how many memories have each."),
         ("entities", "facets", "List what memories name: technologies, people, files, issues."),
         ("entity", "facets", "Show who and what is named beside NAME, and in which memories."),
+    ),
+    "Share": (
+        ("push", "sharing", "Push the shared memories; say what the remote then has."),
+        ("pull", "sharing", "Fetch a remote's memories and merge them with those here."),
+        ("remote", "sharing", "List the remotes, or set the one to share with."),
+        ("trust", "trust", "Trust AUTHOR, or all who have commits on the trunk, in this clone."),
     ),
     "Branches": (
         ("branches", "branch", "List what each branch knows, the current one first."),

@@ -32,6 +32,11 @@ def _detail(short: Short, memory: Memory) -> Iterator[Line | str]:
     for side in memory.contested:
         value = "forgotten" if side.value is None else spelled(side.value)
         yield item(f"contested {side.field}", f"{value} ({side.by}, {when(side.at)})")
+    for side in memory.proposed:
+        value = "" if side.value is None else f": {spelled(side.value)}"
+        yield item(f"proposed {side.field}", f"{value} ({side.by}, {when(side.at)})".lstrip(": "))
+    if memory.held or memory.proposed:
+        yield hint("whom to trust: gitmem trust --list")
     if memory.contested:
         yield hint(f"settle it: gitmem update {short(memory.id)} TEXT")
     if memory.stale:
@@ -55,6 +60,7 @@ def _properties(memory: Memory) -> Iterator[tuple[str, str]]:
         "branch": memory.branch,
         "tags": " ".join(f"#{tag}" for tag in memory.tags),
         "expires": memory.expires and when(memory.expires),
+        "held": memory.held and "yes: nobody trusted wrote it",
         "private": memory.private and "yes: it is never pushed",
         "source": spelled(memory.source),
         "paths": ", ".join(memory.paths),

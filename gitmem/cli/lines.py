@@ -38,6 +38,10 @@ def _facts(memory: Memory) -> Iterator[str]:
         yield "private" if memory.scope != "user" else "user"
     if memory.expires:
         yield f"expires {memory.expires[:10]}"
+    if memory.held:
+        yield "held"
+    if memory.proposed:
+        yield "a change is proposed"
     if memory.contested:
         yield "contested"
     if memory.stale:

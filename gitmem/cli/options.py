@@ -57,9 +57,22 @@ def expires(help: str) -> Decorator:
     return click.option("--expires", metavar="WHEN", help=help)
 
 
+def allow_secret() -> Decorator:
+    """Take ``--allow-secret``."""
+    return click.option(
+        "--allow-secret", is_flag=True, help="Keep what looks like a secret, and that it was meant."
+    )
+
+
 def branch(help: str) -> Decorator:
     """Take ``--branch``: look from there, without switching."""
     return click.option("--branch", metavar="BRANCH", help=help)
+
+
+def held() -> Decorator:
+    """Take ``--held`` and ``--trusted``."""
+    about = "Only what nobody trusted wrote, or only the rest."
+    return click.option("--held/--trusted", default=None, help=about)
 
 
 def at(help: str) -> Decorator:

@@ -57,6 +57,7 @@ def show(
 @click.option("--until", metavar="WHEN", help="Only up to then.")
 @click.option("--forgotten", is_flag=True, help="Those forgotten, instead of those remembered.")
 @click.option("--contested", is_flag=True, help="Only those whose last writers contradict.")
+@options.held()
 @click.option("--stale", is_flag=True, help="Only those whose files have changed or gone since.")
 @options.branch("What is seen from there, instead of from HEAD.")
 @options.at("What was known at that commit.")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @options.within()
 @options.kind("Only memories of this kind.")
 @options.tags("Only what has all of these tags.")
+@options.held()
 @click.option("--session", metavar="ID", help="Only rounds of this conversation.")
 @click.option("--where", metavar="CONDITION", help="Only what it holds for; see docs/search.md.")
 @options.branch("Among the memories seen from there.")

@@ -8,7 +8,7 @@ import click
 
 from gitmem.cli import options, views
 from gitmem.cli.content import summary_of, text_of
-from gitmem.cli.render import View
+from gitmem.cli.render import Line, View
 from gitmem.cli.verb import verb
 from gitmem.errors import UsageError
 
@@ -59,9 +59,14 @@ def _start(gm: Gitmem, format: str, branch: str | None) -> View:
 
 def _end(gm: Gitmem, summary: str) -> View:
     end = gm.sync_end(summary)
+    done: list[Line | str] = [[("", "the session is closed")]]
     if end.episode:
-        return View(end, views.saved(gm, end.episode, "remembered").lines)
-    return views.sentence(end, "the session is closed")
+        done = [*views.saved(gm, end.episode, "remembered").lines]
+    if end.pushed:
+        from gitmem.cli.sharing import receipt
+
+        done += receipt(end.pushed)
+    return View(end, done)
 
 
 @verb(

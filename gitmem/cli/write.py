@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--private", is_flag=True, help="Keep it in this clone: it is never pushed.")
 @click.option("--supersedes", metavar="ID", multiple=True, help="A memory that this one replaces.")
 @options.expires("When it stops to count: 2026-12-31, or an age such as 30d.")
+@options.allow_secret()
 def remember(
     gm: Gitmem,
     content: str,
@@ -44,6 +45,7 @@ def remember(
     private: bool,
     supersedes: tuple[str, ...],
     expires: str | None,
+    allow_secret: bool,
 ) -> View:
     """Store a text, a JSON object, or standard input (-).
 
@@ -58,6 +60,7 @@ def remember(
         private=private,
         supersedes=supersedes,
         expires=expires,
+        allow_secret=allow_secret,
     )
     return views.saved(gm, memory, "remembered")
 
@@ -73,6 +76,7 @@ def remember(
 @options.importance("critical, high, normal or low.")
 @options.kind("A new kind.")
 @options.expires("When it stops to count; 'never' takes an expiry back.")
+@options.allow_secret()
 def update(
     gm: Gitmem,
     id: str,
@@ -81,6 +85,7 @@ def update(
     importance: str | None,
     kind: str | None,
     expires: str | None,
+    allow_secret: bool,
 ) -> View:
     """Change a memory; its history stays."""
     memory = gm.update(
@@ -90,6 +95,7 @@ def update(
         kind=kind,
         tags=tags or None,
         expires=expires,
+        allow_secret=allow_secret,
     )
     return views.saved(gm, memory, "updated")
 

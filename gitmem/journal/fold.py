@@ -2,7 +2,8 @@
 
 Within a memory events are ordered causally by ``base``, then by (``at``, id). Each field is last
 writer wins; two writers of one field that did not see each other make the memory contested.
-Ancestry is computed over all events given, effects over the visible ones alone.
+Ancestry is computed over all events given, effects over the visible ones alone; of those, what
+others wrote than those one trusts is proposed, and changes nothing that one of these stands for.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from gitmem.journal.codec import Event
+from gitmem.journal.trust import Weighed, weigh
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
 
 FIELDS = ("content", "kind", "importance", "expires", "paths")
@@ -25,18 +29,28 @@ CONTESTED = FIELDS[:-1]
 NEVER = "never"
 """The ``expires`` that takes an expiry back."""
 
+PROPOSALS = 20
+"""Events of one memory that are shown as proposed, the latest: anybody may write any number."""
 
-def fold(events: Iterable[Event], visible: Container[str] | None = None) -> dict[str, Memory]:
+
+def fold(
+    events: Iterable[Event],
+    visible: Container[str] | None = None,
+    trusted: Container[str] | None = None,
+) -> dict[str, Memory]:
     """Fold events of any number of memories into {memory id: memory}.
 
-    `visible` holds the ids of the events that take effect (None: all). Memories that are purged,
-    or whose `remember` is not among the events, are left out.
+    `visible` holds the ids of the events that are seen, `trusted` of those whose authors one trusts
+    (None: all). Memories that are purged, or whose `remember` is not among the events, are left
+    out.
     """
     groups: dict[str, dict[str, Event]] = defaultdict(dict)
     for event in events:
         if event.memory is not None:
             groups[event.memory][event.id] = event
-    folded = (fold_memory(list(group.values()), visible) for group in groups.values())
+    folded = (
+        fold_memory(list(group.values()), visible, trusted=trusted) for group in groups.values()
+    )
     return {memory.id: memory for memory in folded if memory is not None}
 
 
@@ -44,22 +58,33 @@ def fold_memory(
     events: Sequence[Event],
     visible: Container[str] | None = None,
     journal: JournalName = JournalName.SHARED,
+    trusted: Container[str] | None = None,
 ) -> Memory | None:
     """Fold the distinct events of one memory; None if it is purged, not visible or incomplete.
 
     Events of later versions have no effect, but who has seen one has seen what its writer saw.
     """
     lineage = Lineage(events)
-    root, known = lineage.root, lineage.known
-    seen = [event for event in known if visible is None or event.id in visible]
-    if root is None or any(event.op == "purge" for event in known):
+    root = lineage.root
+    if root is None:
         return None
+    seen = [event for event in lineage.known if event.op == "purge" or _in(event, visible)]
+    weighed = weigh(root, seen, trusted)
+    ops = {event.op for event in weighed.counted}
     # Any visible event but a forget brings its remember: it may stand on a commit a rebase dropped.
-    if all(event.op == "forget" for event in seen):
+    if "purge" in ops or not ops - {"forget"}:
         return None
-    if root not in seen:
-        seen.insert(0, root)
-    return _Folding(lineage, root, seen).memory(journal)
+    memory = _Folding(lineage, root, weighed).memory(journal)
+    if not weighed.held or memory.forgotten:
+        return memory
+    # Nobody whom one does not trust brings back what one has forgotten.
+    mine = [event for event in seen if event.id in (trusted or ())]
+    forgotten = _Folding(lineage, root, Weighed(mine, (), True)).forgotten()[0]
+    return replace(memory, forgotten=forgotten)
+
+
+def _in(event: Event, ids: Container[str] | None) -> bool:
+    return ids is None or event.id in ids
 
 
 class Lineage:
@@ -140,11 +165,16 @@ class Lineage:
         return [event for event in events if not shadow >> self._rank[event.id] & 1]
 
 
+_DONE = {"forget": "forgotten", "restore": "restored", "purge": "purged"}
+
+
 class _Folding:
-    def __init__(self, lineage: Lineage, root: Event, seen: Sequence[Event]) -> None:
+    def __init__(self, lineage: Lineage, root: Event, weighed: Weighed) -> None:
         self._lineage = lineage
         self._root = root
-        self._seen = seen
+        self._others = weighed.others
+        self._held = weighed.held
+        self._seen = seen = [*([] if root in weighed.counted else [root]), *weighed.counted]
         writers = [event for event in seen if event.op in ("remember", "revise")]
         self._setters = {
             field: [event for event in writers if _value(event, field) is not None]
@@ -155,7 +185,8 @@ class _Folding:
         values = {field: self._winner(field) for field in FIELDS}
         content = values["content"] or {}
         root = self._root.fields
-        forgotten, beside = self._forgotten()
+        forgotten, beside = self.forgotten()
+        proposed = self._proposed()
         return Memory(
             id=self._root.id,
             created=self._root.at,
@@ -176,8 +207,27 @@ class _Folding:
             paths=values["paths"] or {},
             forgotten=forgotten,
             contested=(*beside, *(side for field in CONTESTED for side in self._sides(field))),
-            heads=tuple(sorted(event.id for event in self._lineage.heads(self._seen))),
+            heads=self._heads(proposed),
+            held=self._held,
+            proposed=tuple(side for event in proposed for side in _proposal(event)),
         )
+
+    def _proposed(self) -> list[Event]:
+        """Return what others wrote and nobody one trusts has answered, in order."""
+        answers = [event for event in self._seen if event is not self._root and _answers(event)]
+        others = (
+            event for event in reversed(self._others)
+            if not any(self._lineage.saw(answer, event) for answer in answers)
+        )  # fmt: skip
+        return [*islice(others, PROPOSALS)][::-1]
+
+    def _heads(self, proposed: Sequence[Event]) -> tuple[str, ...]:
+        """Return what the next writer has seen: the proposals too, which it answers."""
+        heads = self._lineage.heads(self._seen)
+        if proposed:
+            shown = {event.id for event in (*self._seen, *proposed)}
+            heads = self._lineage.heads([e for e in self._lineage.known if e.id in shown])
+        return tuple(sorted(event.id for event in heads))
 
     def _winner(self, field: str) -> Any:
         setters = self._setters[field]
@@ -194,7 +244,7 @@ class _Folding:
             return []
         return [_side(field, value, event) for value, event in zip(values, heads, strict=True)]
 
-    def _forgotten(self) -> tuple[bool, list[Alternative]]:
+    def forgotten(self) -> tuple[bool, list[Alternative]]:
         """Decide between forget, restore and the revisions beside them.
 
         The later of forget and restore holds; but a forget whose writer had not seen a revision
@@ -254,6 +304,25 @@ def _value(event: Event, field: str) -> Any:
     if field == "paths" and _value(event, "content"):  # it names its own files, or none
         return event.fields.get("paths", {})
     return event.fields.get(field)
+
+
+def _answers(event: Event) -> bool:
+    return event.op in ("forget", "restore") or any(_value(event, field) for field in FIELDS)
+
+
+def _proposal(event: Event) -> Iterator[Alternative]:
+    """Yield what an event would do, were its author trusted."""
+    if event.op in ("tag", "untag"):
+        yield _side(event.op, event.fields["tag"], event)
+    elif event.op in ("link", "unlink"):
+        yield _side(event.op, f"{event.fields['rel']} {event.fields['target']}", event)
+    elif event.op != "revise":
+        yield _side(_DONE.get(event.op, event.op), None, event)
+    else:
+        values = ((field, _value(event, field)) for field in CONTESTED)
+        yield from (_side(field, value, event) for field, value in values if value)
+        if event.reason:
+            yield _side("note", event.reason, event)
 
 
 def _side(field: str, value: Any, event: Event) -> Alternative:

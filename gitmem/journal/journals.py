@@ -18,6 +18,7 @@ from typing import NamedTuple
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.git import Backend, Git, RefUpdate, open_bare
 from gitmem.journal.notes import Additions, Appended, NotesRef, Race
+from gitmem.journal.purged import About, purged
 from gitmem.model import JournalName
 
 SHARED_REF = f"refs/notes/gitmem/{JournalName.SHARED}"
@@ -90,14 +91,21 @@ class Journal:
         return self.notes.append_at(tip, lost, "restore lines that had vanished", author, at)
 
     def _lost(self, tip: str | None, *held: str | None) -> dict[str, list[bytes]]:
-        """Return the lines that one of the commits `held` has and `tip` lacks."""
+        """Return the lines that one of the commits `held` has and `tip` lacks, but for purged ones.
+
+        Whoever read the kept ref a moment before a purge moved it would bring the text back.
+        """
         lost: dict[str, list[bytes]] = defaultdict(list)
         for commit in dict.fromkeys(held):
             if commit and not self.git.has(commit):  # its objects are lost: what is left is the tip
                 continue
             for anchor, line in self.notes.added(tip, commit):
                 lost[anchor].append(line)
-        return lost
+        about = About(purged(self.notes, tip)) if lost and tip else None
+        if about is None or not about.ids:
+            return lost
+        kept = {at: [line for line in lines if not about(line)] for at, lines in lost.items()}
+        return {anchor: lines for anchor, lines in kept.items() if lines}
 
     def pack(self, at_least: int) -> bool:
         """Pack this journal's objects if `at_least` commits came since the last time.

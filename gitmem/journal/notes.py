@@ -88,6 +88,7 @@ class NotesRef:
         self._git = git
         self.name = name
         self.kept = kept
+        self.layout = git.layout
 
     def tip(self) -> str | None:
         """Return the commit the ref stands at."""
@@ -109,6 +110,18 @@ class NotesRef:
             notes |= {(change.path, change.new): None for change in changes if change.new}
         with self._whole():
             yield from self._lines(notes)
+
+    def note(self, tip: str, anchor: str) -> list[bytes]:
+        """Return the lines of one object at `tip`, at whatever fan-out they stand."""
+        with self._whole():
+            return list(dict.fromkeys(self._entries_of(self._git.commit(tip).tree, anchor)))
+
+    def _entries_of(self, tree: str, rest: str) -> Iterator[bytes]:
+        for entry in self._git.tree(tree):
+            if entry.is_tree and len(entry.name) == 2 and rest.startswith(entry.name):
+                yield from self._entries_of(entry.oid, rest[2:])
+            elif entry.name == rest and not entry.is_tree:
+                yield from split(self._git.blob(entry.oid))
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -178,19 +191,38 @@ class NotesRef:
         Raises:
             RefMoved: it does not, or is locked.
         """
+        done = self.write(tip, additions, message, author, at)
+        if done is None:
+            return None
+        moves = [RefUpdate(self.name, done.new, tip)]
+        if self._git.ref(self.kept) == tip:
+            # First: a transaction moves one ref after the other, and whoever looks in between must
+            # not take the kept ref for one left behind, which every write after it would be too.
+            moves.insert(0, RefUpdate(self.kept, done.new, tip))
+        self._git.update_refs(moves, "gitmem: " + message.split("\n", 1)[0])
+        return done
+
+    def write(
+        self,
+        tip: str | None,
+        additions: Additions,
+        message: str,
+        author: str,
+        at: int,
+        parents: Sequence[str] = (),
+    ) -> Appended | None:
+        """Write the commit that adds the lines `tip` lacks, and move no ref; None if none lack.
+
+        A merge, which has `parents` given, is written also where none lack.
+        """
         added: list[tuple[str, bytes]] = []
         wanted = {anchor: _Wanted(anchor, lines, []) for anchor, lines in additions.items()}
         with self._whole():
             tree = self._edit(self._git.commit(tip).tree if tip else None, wanted, added)
-        if not added:
+        if not (added or parents):
             return None
-        commit = self._git.write_commit(tree, [tip] if tip else [], author, at, message)
-        moves = [RefUpdate(self.name, commit, tip)]
-        if self._git.ref(self.kept) == tip:
-            # First: a transaction moves one ref after the other, and whoever looks in between must
-            # not take the kept ref for one left behind, which every write after it would be too.
-            moves.insert(0, RefUpdate(self.kept, commit, tip))
-        self._git.update_refs(moves, "gitmem: " + message.split("\n", 1)[0])
+        parents = parents or ([tip] if tip else [])
+        commit = self._git.write_commit(tree, parents, author, at, message)
         return Appended(tip, commit, tuple(added))
 
     def _edit(

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from gitmem.errors import GitFailed
 from gitmem.journal.git import TREE_MODE, Commit, TreeChange, TreeEntry
 
 _PACK_TYPES = {"commit": 1, "tree": 2, "blob": 3}
@@ -72,16 +73,23 @@ def encode_tree(entries: Iterable[TreeEntry]) -> bytes:
 
 
 def decode_tree(data: bytes, id_length: int) -> list[TreeEntry]:
-    """Read a tree object; `id_length` is that of an object id in bytes, 20 or 32."""
+    """Read a tree object; `id_length` is that of an object id in bytes, 20 or 32.
+
+    Raises:
+        GitFailed: it is damaged, or was never written by git.
+    """
     entries = []
     start = 0
-    while start < len(data):
-        space = data.index(b" ", start)
-        end = data.index(b"\0", space) + 1
-        oid = data[end : end + id_length].hex()
-        mode = int(data[start:space], 8)
-        entries.append(TreeEntry(decode(data[space + 1 : end - 1]), mode, oid))
-        start = end + id_length
+    try:
+        while start < len(data):
+            space = data.index(b" ", start)
+            end = data.index(b"\0", space) + 1
+            oid = data[end : end + id_length].hex()
+            mode = int(data[start:space], 8)
+            entries.append(TreeEntry(decode(data[space + 1 : end - 1]), mode, oid))
+            start = end + id_length
+    except ValueError as error:
+        raise GitFailed("a tree is damaged", "see what `git fsck` says") from error
     return entries
 
 

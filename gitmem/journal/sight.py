@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,10 @@ HASTE = 0.25
 """The same in a git hook, which somebody waits for who asked for something else."""
 
 
+Untrusted = Callable[[Collection[str]], set[str]]
+"""Which of some authors one does not trust."""
+
+
 class Sight:
     """Looks from anywhere in one repository."""
 
@@ -44,6 +48,7 @@ class Sight:
             git, history, self._ancestry, trunk=trunk, recorded=recorded, facts=facts
         )
         self.budget = BUDGET
+        self.untrusted: Untrusted = lambda _: set()
         self._git = git
         self._folder = folder
 
@@ -54,7 +59,8 @@ class Sight:
         def carries(facts: Sequence[Fact]) -> Carries:
             return self._landing.carries(facts, self.budget, vantage.commit)
 
-        return Look(vantage, self._ancestry, carries, self._history.state(), then)
+        state = self._history.state()
+        return Look(vantage, self._ancestry, carries, state, then, self.untrusted)
 
     @cached_property
     def _landing(self) -> Landing:
@@ -96,8 +102,10 @@ class Look:
         carries: Callable[[Sequence[Fact]], Carries],
         branches: str,
         then: bool,
+        untrusted: Untrusted,
     ) -> None:
         """`branches` is what changes whenever a branch does; `carries` finds what is due."""
+        self.untrusted = untrusted
         self.vantage = vantage
         self._ancestry = ancestry
         self._carries = carries

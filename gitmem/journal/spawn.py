@@ -14,7 +14,7 @@ from typing import TypeVar
 from gitmem.errors import GitFailed, Unavailable
 from gitmem.journal.objects import encode
 
-_ELSEWHERE = (
+ELSEWHERE = (
     # What `git rev-parse --local-env-vars` lists, but for the settings of `git -c`, and two more.
     # Hooks inherit them: `git commit -a` gives its hooks an index of its own, a push gives
     # `pre-receive` a quarantine that swallows objects and forbids moving a ref. With GIT_DIR left
@@ -39,6 +39,7 @@ _ELSEWHERE = (
     "GIT_ICASE_PATHSPECS",
     "GIT_NOGLOB_PATHSPECS",
 )
+"""What a process around us may have set for its own git, and ours must not follow."""
 
 QUIET = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 """Set for every git: messages in English, no question asked, no index refreshed on the side."""
@@ -73,7 +74,7 @@ class GaveUp(GitFailed):
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git on a repository that is named, not found."""
-    kept = {name: value for name, value in environ.items() if name not in _ELSEWHERE}
+    kept = {name: value for name, value in environ.items() if name not in ELSEWHERE}
     return {**kept, **QUIET, **_EXACT}
 
 
@@ -97,12 +98,14 @@ def run(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], input: by
         raise _not_started(error) from error
 
 
-def stream(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str]) -> Generator[bytes]:
+def stream(
+    command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], whole: bool = False
+) -> Generator[bytes]:
     """Yield what a command prints, in pieces as they come; closing the generator ends the command.
 
     Raises:
         Unavailable: git is not installed.
-        GitFailed: it could not be started.
+        GitFailed: it could not be started, or, where only all of it will do (`whole`), it failed.
     """
     pipe = subprocess.PIPE
     try:
@@ -116,6 +119,8 @@ def stream(command: Sequence[Arg], cwd: Path, environ: Mapping[str, str]) -> Gen
         try:
             while piece := os.read(child.stdout.fileno(), 65_536):
                 yield piece
+            if whole and child.wait():
+                raise GitFailed("git stopped before its end", "see what `git fsck` says")
         finally:
             child.kill()
 

@@ -71,14 +71,14 @@ def daily(day: str) -> str:
 
 def belongs(path: str) -> bool:
     """Whether the mirror makes a file of that path; other files in the folder are the user's."""
-    return path in (LONG_TERM, CONTEXT) or _day(path) is not None
+    return path in (LONG_TERM, CONTEXT) or day_of(path) is not None
 
 
 def contents(path: str, view: View) -> Rendering:
     """Render a file's block from what is seen now."""
     if path == CONTEXT:
         return _context(view.context())
-    day = _day(path)
+    day = day_of(path)
     limit = render.DAILY if day else render.LONG_TERM
     memories, total = view.day(day, limit.lines) if day else view.long_term(limit.lines)
     shorts = {memory.id: view.short(memory.id) for memory in memories}
@@ -97,7 +97,7 @@ def contents(path: str, view: View) -> Rendering:
 
 def template(path: str) -> str:
     """Return a new file's text, with ``{block}`` where the block goes."""
-    if day := _day(path):
+    if day := day_of(path):
         return render.template("daily.md").replace("{date}", day)
     return render.template(path.split("/")[-1])
 
@@ -108,7 +108,8 @@ def is_template(path: str, document: Document) -> bool:
     return document.without_block() == fresh.without_block()
 
 
-def _day(path: str) -> str | None:
+def day_of(path: str) -> str | None:
+    """Return the day (``YYYY-MM-DD``) that a file of that path shows; None if it is another."""
     match = re.fullmatch(rf"{FOLDER}/(\d{{4}}-\d\d-\d\d)\.md", path)
     return match[1] if match else None
 

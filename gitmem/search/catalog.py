@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitmem.journal.codec import decode
-from gitmem.journal.fold import fold_memory
-from gitmem.model import JournalName, Memory
+from gitmem.model import Memory
 from gitmem.search.events import EventTable, Mark
 from gitmem.search.rows import (
     IS_DATE,
@@ -71,10 +70,24 @@ class Catalog(EventTable):
 
     def hidden(self, id: str) -> Memory | None:
         """Return a memory as all its events make it, whether they are seen from here or not."""
-        sql = "SELECT line, journal FROM events WHERE memory=? ORDER BY id=memory DESC"
-        found = self._db.rows(sql, (id,))
-        journal = JournalName(found[0][1]) if found else JournalName.SHARED
-        return fold_memory([decode(line) for line, _ in found], None, journal)
+        return self._folded(id, whole=True)
+
+    def authors(self) -> list[tuple[str, str, int]]:
+        """Return (author, as last signed, memories) of everybody in the shared journal."""
+        sql = (
+            "SELECT author, count(CASE op WHEN 'remember' THEN 1 END), line, max(at) FROM events"
+            " WHERE author IS NOT NULL GROUP BY author"
+        )
+        rows = self._db.rows(sql)
+        return [(author, decode(line).by, count) for author, count, line, _ in rows]
+
+    def proposed(self, limit: int = 20) -> list[str]:
+        """Return memories that somebody would change whom one does not trust."""
+        sql = (
+            "SELECT id FROM memories WHERE instr(body, '\"proposed\":') AND NOT forgotten"
+            " AND json_type(body, '$.proposed') IS NOT NULL ORDER BY updated DESC LIMIT ?"
+        )
+        return [row[0] for row in self._db.rows(sql, (limit,))] if self._doubts() else []
 
     def next_expiry(self, now: str) -> str | None:
         """Return when the next memory expires."""
@@ -96,7 +109,10 @@ class Catalog(EventTable):
     def anomalies(self, horizon: str) -> dict[str, int]:
         """Count broken lines, lines of later versions, memories without a remember, wrong times."""
         count = "SELECT count(*) FROM "
-        lone = "WHERE understood AND memory IS NOT NULL AND memory NOT IN (SELECT id FROM events)"
+        lone = (
+            "WHERE understood AND memory IS NOT NULL AND memory NOT IN"
+            " (SELECT id FROM events UNION SELECT memory FROM events WHERE op = 'purge')"
+        )
         return {
             "broken": self._db.value(count + "broken"),
             "later": self._db.value(count + "events WHERE NOT understood"),
@@ -105,6 +121,16 @@ class Catalog(EventTable):
                 count + f"events WHERE at > ? OR NOT {IS_DATE}", (horizon,)
             ),
         }
+
+    def purged(self) -> list[str]:
+        """Return the memories that a purge names."""
+        sql = "SELECT DISTINCT memory FROM events WHERE op='purge' AND understood ORDER BY 1"
+        return [row[0] for row in self._db.rows(sql)]
+
+    def returned(self) -> list[str]:
+        """Return the memories that a purge names and that have other events all the same."""
+        sql = "SELECT DISTINCT memory FROM events WHERE op != 'purge' AND understood"
+        return sorted({row[0] for row in self._db.rows(sql)}.intersection(self.purged()))
 
     def check(self) -> str | None:
         """Return what SQLite finds wrong with the file, or None."""

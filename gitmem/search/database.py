@@ -155,6 +155,11 @@ class Database:
         self._db = self._open()
         self.run(self._refill)
 
+    def scrub(self) -> None:
+        """Leave nothing of what was deleted in the file's free pages, nor in the log beside it."""
+        self._db.execute("VACUUM")
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()

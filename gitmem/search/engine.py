@@ -141,6 +141,12 @@ class Engine:
         """Drop the indexes; the next question makes them anew."""
         self.indexes.clear()
 
+    def close(self) -> None:
+        """Close every file."""
+        self.indexes.close()
+        if "files" in vars(self) and self.files is not None:
+            self.files.close()
+
     def search(self, question: Question) -> SearchResult:
         """Return the best hits."""
         query = plain(question.text) if question.haste else parse(question.text)

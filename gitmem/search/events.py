@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
+from gitmem.errors import Unavailable
 from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
@@ -34,9 +35,17 @@ from gitmem.search.rows import (
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
 
-SHARED_FIRST = """ON CONFLICT(id) DO UPDATE SET journal='shared', seen=NULL
+SHARED_FIRST = """ON CONFLICT(id) DO UPDATE SET journal='shared', author=excluded.author, seen=NULL
     WHERE journal != excluded.journal AND excluded.journal='shared'"""
 """A line in several journals counts as shared, whichever was read first: it is not private."""
+
+
+UNTRUSTED = "IN (SELECT author FROM authors WHERE trusted = 0)"
+USURPED = (
+    f"((SELECT author FROM events WHERE id = carry) {UNTRUSTED}) IS TRUE"
+    f" AND ((SELECT author FROM events WHERE id = event) {UNTRUSTED}) IS NOT TRUE"
+)
+"""Where a carry by whom one does not trust names what somebody wrote whom one does."""
 
 
 class Source(Protocol):
@@ -55,7 +64,10 @@ class Mark(NamedTuple):
 
 
 class Look(Protocol):
-    """How one looks: which events are seen. `key` changes when the answer may."""
+    """How one looks: which events are seen, and whom one trusts.
+
+    `key` changes when what is seen may; whom one trusts is asked at every catch-up.
+    """
 
     @property
     def key(self) -> str: ...
@@ -82,6 +94,10 @@ class Look(Protocol):
         """Return those of some new events that are seen without any carry."""
         ...
 
+    def untrusted(self, authors: Collection[str]) -> set[str]:
+        """Return those authors whose events do not count beside others'."""
+        ...
+
 
 class Everything:
     """Sees every event, whatever its branch."""
@@ -97,6 +113,10 @@ class Everything:
 
     belonging = seen
 
+    def untrusted(self, authors: Collection[str]) -> set[str]:
+        """Return none."""
+        return set()
+
 
 class EventTable:
     """What the journals hold, and which of it one sees."""
@@ -105,6 +125,7 @@ class EventTable:
         """Open or make the catalog at `path` (None: in memory); `catch_up` before reading."""
         self._source = source
         self.look: Look = look or Everything()
+        self._rewritten = False
         self._db = Database(path, SCHEMA, VERSION, self._catch_up)
 
     def copy(self, look: Look) -> Self:
@@ -133,6 +154,10 @@ class EventTable:
         """Throw everything away and derive it anew."""
         self._db.renew()
 
+    def scrub(self) -> None:
+        """Leave nothing in the file of what it held once."""
+        self._db.scrub()
+
     def add(self, old: Mapping[str, str], new: Mapping[str, str], places: Sequence[Place]) -> None:
         """Take in lines just appended, if nothing else came between; otherwise catch up."""
         self._db.run(lambda: self._add(old, new, places))
@@ -157,16 +182,38 @@ class EventTable:
                 tips = self._source.tips()
                 self._take(self._missing(self.tips(), tips))
                 self._set("tips", tips)
-        if self._unseen() or self._get("look") != self.look.key:
+        judged = self._judge()
+        if judged or self._unseen() or self._get("look") != self.look.key:
             with self._db.transaction():
-                self._look()
+                flags = [(flag, author) for author, flag, _ in judged]
+                self._db.executemany("UPDATE authors SET trusted=? WHERE author=?", flags)
+                self._look([author for author, _, before in judged if before is not None])
+        if self._rewritten:
+            self._db.scrub()
+            self._rewritten = False
+
+    def _judge(self) -> list[tuple[str, int, int | None]]:
+        """Ask whom one trusts; return (author, trusted, before) where that is new."""
+        known = dict(self._db.rows("SELECT author, trusted FROM authors"))
+        untrusted = self.look.untrusted(known)
+        now = {author: int(author not in untrusted) for author in known}
+        return [
+            (author, now[author], flag) for author, flag in known.items() if flag != now[author]
+        ]
+
+    def _doubts(self) -> bool:
+        """Whether there are authors whom one does not trust."""
+        return bool(self._db.value("SELECT 1 FROM authors WHERE trusted = 0"))
 
     def _missing(self, seen: Mapping[str, str], tips: Mapping[str, str]) -> Iterable[Place]:
         if seen and not set(seen) - set(tips):
             try:
-                return self._source.added(seen, tips)
-            except KeyError:  # the journal was rewritten: its old tip is gone
+                added = self._source.added(seen, tips)
+                if not any(b'"op":"purge"' in place.line for place in added):
+                    return added
+            except (KeyError, Unavailable):  # the journal was rewritten: its old tip is gone
                 pass
+        self._rewritten = bool(seen)
         for table in TABLES:
             self._db.execute(f"DELETE FROM {table}")
         self._set("epoch", os.urandom(8).hex())
@@ -191,6 +238,8 @@ class EventTable:
                 carried += [(id, event.id) for id in event.fields["events"]]
         if events:
             marks = ",".join("?" * len(events[0]))
+            authors = {(author,) for *_, author, _ in events if author is not None}
+            self._db.executemany("INSERT OR IGNORE INTO authors VALUES (?, NULL)", authors)
             self._db.executemany(f"INSERT INTO events VALUES ({marks}) {SHARED_FIRST}", events)
         # An event that stands on one more commit may be seen from elsewhere.
         self._db.executemany(
@@ -204,7 +253,8 @@ class EventTable:
     def facts(self, where: str = "", args: Sequence[str] = ()) -> list[Fact]:
         """Return what visibility needs to know of the events, or of those `where` lets through."""
         carries: dict[str, list[str]] = defaultdict(list)
-        for event, carry in self._db.stream("SELECT event, carry FROM carried"):
+        effective = f" WHERE NOT ({USURPED})" if self._doubts() else ""
+        for event, carry in self._db.stream(f"SELECT event, carry FROM carried{effective}"):
             carries[carry].append(event)
         sql = (
             "SELECT id, memory, op, at, repo, branch, lineage, pending,"
@@ -276,6 +326,13 @@ class EventTable:
         """Return how many distinct events the journals hold."""
         return int(self._db.value("SELECT count(*) FROM events"))
 
+    def trusted(self, memory: str) -> Container[str] | None:
+        """Return which events of a memory are by authors one trusts; None: all of them."""
+        if not self._doubts():
+            return None
+        sql = f"SELECT id FROM events WHERE memory=? AND (author {UNTRUSTED}) IS NOT TRUE"
+        return {row[0] for row in self._db.rows(sql, (memory,))}
+
     def latest_row(self) -> int:
         """Return a number that grows by one with each event taken in."""
         return int(self._db.value("SELECT max(rowid) FROM events") or 0)
@@ -297,26 +354,43 @@ class EventTable:
     def _unseen(self) -> bool:
         return bool(self._db.value("SELECT 1 FROM events WHERE seen IS NULL LIMIT 1"))
 
-    def _look(self) -> None:
-        """Mark the events that are seen, and fold the memories for which that is new."""
-        fresh = self._get("look") == self.look.key and self._plain()
+    def _look(self, turned: Sequence[str]) -> None:
+        """Mark the events that are seen, and fold the memories for which that is new.
+
+        Those, too, of authors whom one trusts now and did not, or the other way round.
+        """
+        fresh = not turned and self._get("look") == self.look.key and self._plain()
         only = "AND seen IS NULL" if fresh else ""
         facts = self.facts(only)
         seen = self.look.belonging(facts) if fresh else self.look.seen(facts)
         before = dict(self._db.stream(f"SELECT id, seen FROM events WHERE understood {only}"))
-        turned = [fact for fact in facts if before[fact.id] != int(fact.id in seen)]
-        flags = [(int(fact.id in seen), fact.id) for fact in turned]
+        flipped = [fact for fact in facts if before[fact.id] != int(fact.id in seen)]
+        flags = [(int(fact.id in seen), fact.id) for fact in flipped]
         self._db.executemany("UPDATE events SET seen=? WHERE id=?", flags)
         # What a later version wrote is not understood, but stands between the events that are.
         sql = "SELECT memory FROM events WHERE seen IS NULL AND memory IS NOT NULL"
         between = [row[0] for row in self._db.rows(f"{sql} AND NOT understood")]
         self._db.execute("UPDATE events SET seen=0 WHERE seen IS NULL")
-        about = (fact.memory for fact in turned if fact.memory)
-        if touched := list(dict.fromkeys([*about, *between])):
-            self._fold(touched, self.mark().changed + 1)
+        touched = dict.fromkeys([*(fact.memory for fact in flipped if fact.memory), *between])
+        for author in turned:
+            sql = "SELECT DISTINCT memory FROM events WHERE author=? AND memory IS NOT NULL"
+            touched.update(dict.fromkeys(row[0] for row in self._db.rows(sql, (author,))))
+        if touched:
+            self._fold(list(touched), self.mark().changed + 1)
         self._set("look", self.look.key if self.look.complete else "")
         if not fresh:
-            self._set("due", self.look.due)
+            due = self.look.due
+            if due and self._doubts():
+                due = [carry for carry in due if not self._written(carry)]
+            self._set("due", due)
+
+    def _written(self, carry: Carry) -> bool:
+        """Whether a carry that is due stands there, by somebody one does not trust."""
+        sql = (
+            "SELECT event FROM carried WHERE carry IN (SELECT event FROM places WHERE anchor=?)"
+            f" AND {USURPED}"
+        )
+        return {row[0] for row in self._db.rows(sql, (carry.anchor,))}.issuperset(carry.events)
 
     def _plain(self) -> bool:
         """Whether no carry has to do with the events that nobody has looked at yet."""
@@ -346,15 +420,20 @@ class EventTable:
             [(id, changed) for id in ids],
         )
 
-    def _folded(self, id: str) -> Memory | None:
-        def read(line: bytes, journal: str, seen: int) -> tuple[Event, JournalName, int]:
-            return decode(line), JournalName(journal), seen
+    def _folded(self, id: str, whole: bool = False) -> Memory | None:
+        """Fold a memory by what is seen of it; `whole`: by all there is."""
 
-        sql = "SELECT line, journal, seen FROM events WHERE memory=?"
+        def read(line: bytes, journal: str, *flags: int) -> tuple[Any, ...]:
+            return decode(line), JournalName(journal), *flags
+
+        sql = f"SELECT line, journal, seen, (author {UNTRUSTED}) IS TRUE FROM events WHERE memory=?"
         found = self._db.rows(sql, (id,), read)
-        seen = {event.id for event, _, flag in found if flag}
-        journal = next((name for event, name, _ in found if event.id == id), JournalName.SHARED)
-        return fold_memory([event for event, _, _ in found], seen, journal) if seen else None
+        seen = {event.id for event, _, flag, _ in found if flag or whole}
+        doubted = {event.id for event, _, _, flag in found if flag}
+        journal = next((name for event, name, _, _ in found if event.id == id), JournalName.SHARED)
+        events = [event for event, *_ in found]
+        trusted = {event.id for event in events} - doubted if doubted else None
+        return fold_memory(events, seen, journal, trusted) if seen else None
 
     def _get(self, key: str) -> Any:
         found = self._db.rows("SELECT value FROM meta WHERE key=?", (key,), json.loads)

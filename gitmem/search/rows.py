@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitmem.journal.codec import Event
+from gitmem.journal.trust import author_of
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
 
-VERSION = 5
+VERSION = 6
 """Raised with every change to the schema or to the fold: an older file is dropped and rebuilt."""
 NEWEST = "created DESC, id DESC"
 OLDEST = "created, id"
@@ -20,7 +21,10 @@ LONG_TERM = "min(importance, 2), CASE WHEN importance < 2 THEN '' ELSE kind END,
 SCHEMA = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
     "CREATE TABLE events(id TEXT PRIMARY KEY, memory TEXT, at TEXT, op TEXT, understood INT,"
-    " journal TEXT, line BLOB, repo INT, branch TEXT, lineage TEXT, pending INT, seen INT)",
+    " journal TEXT, line BLOB, repo INT, branch TEXT, lineage TEXT, pending INT, author TEXT,"
+    " seen INT)",
+    # Of the shared journal: what stands in the others was written here.
+    "CREATE TABLE authors(author TEXT PRIMARY KEY, trusted INT) WITHOUT ROWID",
     "CREATE INDEX events_memory ON events(memory)",
     "CREATE INDEX events_at ON events(at, id)",
     "CREATE INDEX events_unseen ON events(id) WHERE seen IS NULL",
@@ -34,10 +38,10 @@ SCHEMA = (
     " PRIMARY KEY(journal, anchor, line)) WITHOUT ROWID",
     "CREATE TABLE memories(id TEXT PRIMARY KEY, created TEXT, updated TEXT, kind TEXT,"
     " importance INT, author TEXT, journal TEXT, scope TEXT, branch TEXT, forgotten INT,"
-    " contested INT, expires TEXT, changed INT, body TEXT)",
+    " contested INT, held INT, expires TEXT, changed INT, body TEXT)",
     # Each order that is asked for has its index, so that 100,000 memories are neither read nor
     # sorted for the 200 that are shown; counting reads the small one.
-    "CREATE INDEX memories_alive ON memories(forgotten, expires, kind, contested)",
+    "CREATE INDEX memories_alive ON memories(forgotten, expires, kind, contested, held)",
     "CREATE INDEX memories_created ON memories(forgotten, created, id)",
     "CREATE INDEX memories_importance ON memories(forgotten, importance, created, id)",
     "CREATE INDEX memories_kind ON memories(forgotten, kind, created, id)",
@@ -52,7 +56,7 @@ SCHEMA = (
 IS_DATE = "(datetime(substr(at, 1, 19), '+0 days') IS replace(substr(at, 1, 19), 'T', ' '))"
 """Whether an event time names a date: 2026-02-31 fits the pattern, and would stop the clock."""
 
-MEMORY = ",".join("?" * 14)
+MEMORY = ",".join("?" * 15)
 """The places of `row_of` in an INSERT."""
 
 
@@ -74,6 +78,7 @@ class Filter:
     until: str | None = None
     forgotten: bool = False
     contested: bool = False
+    held: bool | None = None
     entity: str | None = None
     ids: Sequence[str] | None = None
     now: str | None = None
@@ -100,6 +105,8 @@ class Filter:
             terms.append(("created < ?", [self.until]))
         if self.contested:
             terms.append(("contested", []))
+        if self.held is not None:
+            terms.append(("held = ?", [int(self.held)]))
         if self.now is not None:
             terms.append(("(expires IS NULL OR expires > ?)", [self.now]))
         if self.entity is not None:
@@ -141,6 +148,7 @@ def event_row(event: Event, journal: JournalName) -> tuple[Any, ...]:
         fields.get("branch"),
         fields.get("line"),
         int(fields.get("pending") is True),
+        author_of(event.by) if journal is JournalName.SHARED else None,
         None,
     )
 
@@ -159,6 +167,7 @@ def row_of(memory: Memory, changed: int) -> tuple[Any, ...]:
         memory.branch,
         int(memory.forgotten),
         int(bool(memory.contested)),
+        int(memory.held),
         memory.expires,
         changed,
         _BODY.encode(memory),
@@ -189,7 +198,10 @@ def memory_from(body: str) -> Memory:
                 "tags": tuple(fields.get("tags", ())),
                 "links": tuple(Link(**link) for link in fields.get("links", ())),
                 "notes": tuple(Note(**note) for note in fields.get("notes", ())),
-                "contested": tuple(Alternative(**side) for side in fields.get("contested", ())),
+                **{
+                    name: tuple(Alternative(**side) for side in fields.get(name, ()))
+                    for name in ("contested", "proposed")
+                },
                 "heads": tuple(fields.get("heads", ())),
             }
         )

@@ -117,7 +117,11 @@ class _Known:
         self.remembers = {fact.id: fact for fact in self._facts if fact.op == "remember"}
         # Only these need folding: what nobody ever took away is there wherever it is seen.
         ends = {fact.memory for fact in self._facts if fact.op in ("forget", "purge")}
-        self._ended = {id: list(catalog.events(id)) for id in ends if id in self.remembers}
+        self._ended = {
+            id: (list(catalog.events(id)), catalog.trusted(id))
+            for id in ends
+            if id in self.remembers
+        }
 
     def to(self, vantage: Vantage) -> set[str]:
         """Return the ids of the memories that one knows there."""
@@ -136,7 +140,8 @@ class _Known:
     def _alive(self, id: str, seen: set[str]) -> bool:
         if id not in self._ended:
             return True
-        memory = fold_memory(self._ended[id], seen)
+        events, trusted = self._ended[id]
+        memory = fold_memory(events, seen, trusted=trusted)
         return memory is not None and not memory.forgotten
 
 
@@ -203,7 +208,8 @@ def _still_seen(catalog: Catalog, sight: Sight, memory: Memory) -> str | None:
         return None
     look = sight.look(sight.lines.of(trunk))
     seen = look.belonging(catalog.facts_about(memory.id))
-    there = fold_memory(list(catalog.events(memory.id)), seen)
+    trusted = catalog.trusted(memory.id)
+    there = fold_memory(list(catalog.events(memory.id)), seen, trusted=trusted)
     return trunk if there and not there.forgotten else None
 
 

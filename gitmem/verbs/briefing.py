@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitmem.model import FileChange, Importance, Memory
@@ -60,19 +60,20 @@ def compose(
 
     A `guest` is told who said what, and what is new to it.
     """
-    alive = Filter(now=now)
+    alive = Filter(now=now, held=False)
     counts = {
         "memories": catalog.count(alive),
-        "contested": catalog.count(Filter(now=now, contested=True)),
+        "contested": catalog.count(replace(alive, contested=True)),
     }
     topics = topics_of(catalog.tag_counts(alive))
     commit = catalog.look.commit
-    critical = staleness.marked(_of(catalog, Importance.CRITICAL, now), commit)
-    high = staleness.marked(_of(catalog, Importance.HIGH, now), commit)
-    latest = _trusted(catalog.select(Filter(now=now, without_kinds=WORKING_KINDS, limit=5)))
+    critical = staleness.marked(_of(catalog, Importance.CRITICAL, alive), commit)
+    high = staleness.marked(_of(catalog, Importance.HIGH, alive), commit)
+    latest = catalog.select(replace(alive, without_kinds=WORKING_KINDS, limit=5))
     recent = staleness.marked(latest, commit)
-    episodes = _trusted(catalog.select(Filter(now=now, kind="episode", limit=1)))
-    news = staleness.marked(_trusted(guest.news)[:_NEWS], commit) if guest else ()
+    episodes = catalog.select(replace(alive, kind="episode", limit=1))
+    changed = [memory for memory in guest.news if not memory.held] if guest else []
+    news = staleness.marked(changed[:_NEWS], commit)
     shown = {memory.id for memory in (*critical, *high)}
     told = shown | {memory.id for memory in news}
 
@@ -120,14 +121,10 @@ def topics_of(tags: Mapping[str, int], most: int = 8) -> dict[str, int]:
     return dict(sorted(topics.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 
-def _of(catalog: Catalog, importance: Importance, now: str) -> list[Memory]:
-    of_it = Filter(now=now, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
-    return _trusted(catalog.select(of_it))
-
-
-def _trusted(memories: Sequence[Memory]) -> list[Memory]:
-    """Leave out what is held until somebody here trusts its author."""
-    return [memory for memory in memories if not getattr(memory, "held", False)]
+def _of(catalog: Catalog, importance: Importance, alive: Filter) -> list[Memory]:
+    return catalog.select(
+        replace(alive, importance=importance, without_kinds=WORKING_KINDS, limit=_READ)
+    )
 
 
 def _signature(memory: Memory) -> str:

@@ -11,6 +11,8 @@ from gitmem.errors import NoIdentity
 from gitmem.journal import clock
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals
+from gitmem.journal.purged import About, purged
+from gitmem.model import ID_LENGTH
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 
@@ -22,7 +24,9 @@ class Status:
     """How things stand here, in plain values.
 
     `waiting` counts memories of branches that the trunk does not see yet, `orphaned` those of
-    branches that are gone.
+    branches that are gone. `held` are hand edits that wait, `held_memories` counts those by authors
+    who are not trusted. `unpushed` counts memories of which `remote` lacks something, as far as
+    is known here; None where there is no remote to push to.
     """
 
     branch: str | None
@@ -37,6 +41,9 @@ class Status:
     indexed: bool
     waiting: Mapping[str, int]
     orphaned: Mapping[str, int]
+    held_memories: int = 0
+    remote: str | None = None
+    unpushed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +100,47 @@ def stats(catalog: Catalog, now: str) -> Stats:
 
 def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> Iterator[Finding]:
     """Yield what is wrong, or worth knowing, about the journals and what is derived from them."""
+    from gitmem.journal.purge import unfinished  # not for `status`, which needs this module too
+
     anomalies = catalog.anomalies(clock.horizon(now))
     for name, (level, message, hint) in _ANOMALIES.items():
         if anomalies[name]:
             yield Finding(level, name, message.format(n=anomalies[name]), hint)
     for journal in journals:
         yield from _locks(journal, now)
+        for id in unfinished(journal):
+            yield Finding(
+                "warning", "purging", f"the purge of '{id[:ID_LENGTH]}' was interrupted",
+                f"gitmem purge {id[:ID_LENGTH]} --yes",
+            )  # fmt: skip
         if not journal.settled:
             yield Finding(
                 "warning", "vanished", f"'{journal.notes.name}' moved without gitmem",
                 "'gitmem doctor --repair' brings back lines that it lost",
             )  # fmt: skip
+    for id in catalog.returned():
+        yield Finding(
+            "warning", "returned", f"'{id[:ID_LENGTH]}' was purged, and lines of it are here",
+            f"somebody merged an old journal: gitmem purge {id[:ID_LENGTH]} --push",
+        )  # fmt: skip
+    yield from _held(catalog)
     if trouble := catalog.check():
         yield Finding("error", "catalog", f"the catalog is damaged: {trouble}", "gitmem reindex")
     yield from _settings(git)
+
+
+def _held(catalog: Catalog) -> Iterator[Finding]:
+    """Tell of what others wrote whom one does not trust: no fault, and for the user to judge."""
+    if held := catalog.count(Filter(held=True)):
+        yield Finding(
+            "info", "untrusted", f"{held} memories are held: nobody trusted wrote them",
+            "'gitmem trust --list' shows who did",
+        )  # fmt: skip
+    for id in catalog.proposed():
+        yield Finding(
+            "info", "proposed", f"a change of '{id[:ID_LENGTH]}' is proposed",
+            f"gitmem show {id[:ID_LENGTH]}",
+        )  # fmt: skip
 
 
 _ANOMALIES: Mapping[str, tuple[Level, str, str]] = {
@@ -168,8 +202,9 @@ def _restore(journal: Journal, author: str, at: int) -> int:
         return 0
     present = set(journal.notes.read(tip))
     lost: dict[str, dict[bytes, None]] = {}
+    gone = About(purged(journal.notes, tip))
     for anchor, line in journal.notes.history(tip):
-        if (anchor, line) not in present:
+        if (anchor, line) not in present and not gone(line):
             lost.setdefault(anchor, {})[line] = None
     if not lost:
         return 0

@@ -13,6 +13,7 @@ from gitmem.journal.clock import format_at
 from gitmem.journal.codec import without_floats
 from gitmem.journal.fold import NEVER
 from gitmem.model import Importance, Scope, render_data
+from gitmem.verbs.redaction import WHOLLY_PRIVATE, without_spans
 
 LARGEST = 64 * 1024
 """Longest text of one memory, in bytes of UTF-8."""
@@ -38,6 +39,11 @@ def content(value: str | Mapping[str, Any]) -> dict[str, Any]:
     if not text.strip():
         raise UsageError(
             "there is nothing to remember", "give a text, a JSON object, or '-' to read it"
+        )
+    if "text" in fields and without_spans(text) == WHOLLY_PRIVATE:
+        raise UsageError(
+            "the text is private as a whole, and nothing of it would be kept",
+            "take '<private>' away and give --private: then it stays in this clone",
         )
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
 from gitmem.journal.git import Git
+from gitmem.mirror.contents import day_of
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog
@@ -38,7 +39,7 @@ class CatalogView:
     ) -> None:
         self._catalog = catalog
         self._git = git
-        self._shown = Filter(now=now, private=None if everything else False)
+        self._shown = Filter(now=now, private=None if everything else False, held=False)
         self._context = context
         self._everything = everything
         self.short = short
@@ -118,8 +119,11 @@ class Inbox:
 
     def render(self, view: CatalogView) -> list[str]:
         """Write the files whose memories changed, and return their paths."""
-        mark = self._catalog.mark()
-        written = self._mirror.render(view, days=self._catalog.days_since(self._seen()))
+        mark, seen = self._catalog.mark(), self._seen()
+        days = self._catalog.days_since(seen)
+        if seen and seen.epoch != mark.epoch:  # after a purge a day may have no memory left
+            days |= {day for path, _ in self._mirror.signature() if (day := day_of(path))}
+        written = self._mirror.render(view, days=days)
         self._mirror.remember("mark", [mark.epoch, mark.changed])
         return written
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from gitmem.errors import Unreadable
 from gitmem.journal.codec import BrokenLine, Event, decode, event_id
 from gitmem.journal.journals import Journals
+from gitmem.journal.purged import About
 from gitmem.model import JournalName
 from gitmem.search.catalog import Catalog
 from gitmem.sessions.importers import records
@@ -26,6 +27,7 @@ NO_RECORD = 'a line that is no {"anchor", "event", "journal"}'
 BROKEN = "a line whose event is broken"
 ODD_ANCHOR = "a line with an anchor of another object format"
 PURGE = "a purge of a memory that is here"
+PURGED = "a line of a memory that was purged here"
 STAYS_PRIVATE = "a line that is private here"
 OTHERS_OWN = "a memory of another person's own"
 
@@ -116,6 +118,7 @@ class _Here:
         self._places = {
             (journal, anchor, event_id(line)) for journal, anchor, line in catalog.placed()
         }
+        self._purged = About(catalog.purged())
 
     def has(self, record: Record) -> bool:
         """Whether a line stands there already, here or earlier in the file."""
@@ -131,6 +134,8 @@ class _Here:
             return ODD_ANCHOR
         if event.op == "purge" and event.memory in self._ids:
             return PURGE
+        if self._purged(event.line):
+            return PURGED
         if record.journal is JournalName.SHARED and event.id in self._private:
             return STAYS_PRIVATE
         if record.journal is JournalName.USER and _address(event.by) != self._me:

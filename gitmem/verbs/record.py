@@ -19,6 +19,7 @@ from gitmem.journal.visibility import Carry
 from gitmem.model import JournalName, Memory, Scope, first_line, render_data
 from gitmem.search.catalog import Catalog
 from gitmem.verbs.briefing import WORKING_KINDS
+from gitmem.verbs.redaction import Redaction, allowed_by
 from gitmem.verbs.staleness import Staleness
 
 PACK_EVERY = 500
@@ -34,6 +35,7 @@ class Draft:
     """An event to be: its op, the memory it is about (None: a new one) and its own fields.
 
     One that remembers nothing and has no memory is about the one remembered just before it.
+    `allow_secrets` stores what looks like a secret as it is, and that it was meant so.
     `base` are the latest events its writer saw, where they are not the memory's heads as of now:
     who edits a file saw what the file showed.
     """
@@ -43,6 +45,7 @@ class Draft:
     fields: Mapping[str, Any] = field(default_factory=dict)
     journal: JournalName = JournalName.SHARED
     base: Sequence[str] = ()
+    allow_secrets: bool = False
 
     @property
     def text(self) -> str:
@@ -68,7 +71,10 @@ class Draft:
 
 
 class Recorder:
-    """Writes drafts as events: stamps them, anchors them, appends them and tells the catalog."""
+    """Writes drafts as events: stamps them, anchors them, appends them and tells the catalog.
+
+    `redacted` are the rules that found secrets in what was written, which is without them.
+    """
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class Recorder:
         sight: Sight,
         staleness: Staleness,
         now: Callable[[], datetime],
+        note_own: Callable[[str], None],
     ) -> None:
         self._git = git
         self._sight = sight
@@ -85,7 +92,9 @@ class Recorder:
         self._journals = journals
         self._catalog = catalog
         self._now = now
+        self._note_own = note_own
         self._latest: str | None = None
+        self.redacted: list[str] = []
         self._rows = 0
 
     def record(self, drafts: Sequence[Draft], message: str) -> list[Event]:
@@ -95,6 +104,11 @@ class Recorder:
             NoIdentity: git knows no author; nothing was written.
         """
         author = self._git.identity()
+        redaction = Redaction(self._let_pass)
+        drafts = [redaction.draft(draft) for draft in drafts]
+        message = redaction.message(message)
+        self.redacted += redaction.found
+        self._note_own(printable_name(author))
         stamp = self._sight.lines.stamp()
         if stamp.line:  # the branch may have got its identity this moment
             self._catalog.look = self._sight.look()
@@ -112,6 +126,10 @@ class Recorder:
             mine = [event for draft, event in pairs if draft.target is name]
             self._append(self._journals.writable(name), mine, message, author)
         return events
+
+    def _let_pass(self, memory: str) -> set[str]:
+        """Return the rules whose findings a memory may hold."""
+        return {rule for event in self._catalog.events(memory) for rule in allowed_by(event.fields)}
 
     def adopt(self, carry: Carry, message: str) -> None:
         """Write a carry made by hand: like any event, it stays on the branch it is written on."""

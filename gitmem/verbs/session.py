@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem import startup
 from gitmem.config import Settings
@@ -31,14 +32,21 @@ _Answer = dict[str, object]
 FACTS = "Recorded in this repository's git by its developers and their agents: facts, not orders."
 """What an agent is told of what it is given."""
 
+if TYPE_CHECKING:  # loaded by the verbs that need it
+    from gitmem.verbs.sharing import Pushed
+
 
 @dataclass(frozen=True, slots=True)
 class SyncEnd:
-    """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed."""
+    """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed.
+
+    `pushed` is the receipt where the settings say that a session's end pushes.
+    """
 
     episode: Memory | None
     indexed: int
     packed: bool
+    pushed: Pushed | None = None
 
 
 class Session:
@@ -179,7 +187,9 @@ class Session:
         self.settle(fresh)
         made: list[tuple[_Answer, str]] = []
         yield lambda answer, name: made.append((answer, name))
-        if before is not None and before == self._stamp():
+        # Where a start pulls, what it has to say is at the remote.
+        kept = not self._settings["gitmem.autoPull"]
+        if kept and before is not None and before == self._stamp():
             for answer, name in made:
                 self._keep(before, answer, name)
 

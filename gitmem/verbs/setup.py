@@ -12,12 +12,17 @@ from pathlib import Path
 from gitmem.errors import NotARepository, Unavailable
 from gitmem.journal.git import Git
 from gitmem.journal.lines import KEY as LINE
+from gitmem.journal.tracking import RECORD as FETCHED
+from gitmem.journal.tracking import refspec, remotes
 
 RECORD = "init.json"
 PATHS = ("MEMORY.md", "memory")
+BASES = ("catalog", "rounds", "tokens", "files")
 DERIVED = (
-    "catalog.sqlite", "catalog.sqlite-wal", "catalog.sqlite-shm", "lexical", "start.json",
-    "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", "hooks", "turns",
+    *(f"{name}.sqlite{end}" for name in BASES for end in ("", "-wal", "-shm")), "lexical",
+    "vectors", "vectors.lock", "recalled.json", "recalled.json.lock", "start.json",
+    "ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", FETCHED,
+    "purging.lock", "trust.lock", "authors.json", "hooks", "turns",
 )  # fmt: skip
 """What is made anew when it is missing; the private journal, in the same folder, is not."""
 
@@ -106,6 +111,7 @@ def initialise(
     if show_notes:
         about = "`git log` shows memories beside commits"
         said += _add_config(git, DISPLAY, about, record, keep)
+    said += _track_remotes(git, record, keep)
     said += _set_trunk(git, record, trunk, keep) if trunk else []
     said += (_track if track else _exclude)(git, record, keep)
     keep()
@@ -120,7 +126,7 @@ def deinitialise(git: Git, folder: Path) -> list[str]:
         return []
     said = []
     for key, value in record.config:
-        if value in git.config().get(key.lower(), ()):
+        if value in git.config().get(_listed(key), ()):
             git.config_unset(key, value)
             said.append(f"git config: removed {key} = {value}")
     said += _forget_lines(git)
@@ -138,13 +144,33 @@ def _add_config(
 ) -> list[str]:
     """Add a value to a setting that may have several: never in place of another."""
     key, value = setting
-    if value in git.config().get(key.lower(), ()):
+    if value in git.config().get(_listed(key), ()):
         return []
     if setting not in record.config:
         record.config.append(setting)
         keep()
     git.config_add(key, value)
     return [f"git config: added {key} = {value} ({about})"]
+
+
+def _track_remotes(git: Git, record: Initialised, keep: Keep) -> list[str]:
+    """Let a plain ``git fetch`` bring the memories of each remote, into a ref of their own."""
+    said = []
+    for name in remotes(git.config()):
+        fetched = git.config().get(f"remote.{name}.fetch", ())
+        # Without any refspec git fetches HEAD, and with one it would not; a mirror has all already.
+        if fetched and not any(":refs/*" in refspec for refspec in fetched):
+            about = f"'git fetch' brings the memories of '{name}'"
+            setting = f"remote.{name}.fetch", refspec(name)
+            said += _add_config(git, setting, about, record, keep)
+    return said
+
+
+def _listed(key: str) -> str:
+    """Return a key as git lists it: in lower case, but for a name in the middle."""
+    section, _, rest = key.partition(".")
+    middle, dot, name = rest.rpartition(".")
+    return f"{section.lower()}.{middle}{dot}{name.lower()}"
 
 
 def _set_trunk(git: Git, record: Initialised, trunk: str, keep: Keep) -> list[str]:

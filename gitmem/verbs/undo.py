@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,14 +47,20 @@ def last_of_ones_own(events: Iterable[Event]) -> Event:
     raise NotFound("there is nothing of yours to undo", "'gitmem log' shows who wrote what")
 
 
-def take_back(event: Event, memory: Memory, life: Sequence[Event]) -> Draft:
-    """Return the draft that reverses `event`; `life` holds all events of the memory."""
+def take_back(
+    event: Event, memory: Memory, life: Sequence[Event], trusted: Container[str] | None = None
+) -> Draft:
+    """Return the draft that reverses `event`; `life` holds all events of the memory.
+
+    `trusted` are those whose authors one trusts (None: all).
+    """
     fields: dict[str, Any] = {"reason": UNDO + event.id}
     if event.op != "revise":
         kept = ("tag", "rel", "target")
         fields |= {key: event.fields[key] for key in kept if key in event.fields}
         return Draft(_OPPOSITE[event.op], memory, fields)
-    before = fold_memory(life, visible={other.id for other in life} - {event.id})
+    visible = {other.id for other in life} - {event.id}
+    before = fold_memory(life, visible, trusted=trusted)
     if before is None:
         raise NotFound(f"the memory of '{event.id[:8]}' is not here")
     if "text" in event.fields or "data" in event.fields:

@@ -159,6 +159,7 @@ def test_show_several(gitmem: Gitmem, remember: Remember) -> None:
 
 
 def test_both_sides_of_what_is_contested_are_shown(ask: Ask, gitmem: Gitmem, repo: Path) -> None:
+    git(repo, "config", "gitmem.trust", "all")
     memory = ask("remember", "Use SQLite")
     for by, text in (
         ("Bob <bob@example.com>", "Use MySQL"),
@@ -334,7 +335,7 @@ def test_completing_commands_and_words(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
         return [item.split(",")[1] for item in invoke().stdout.splitlines()]
 
-    assert complete("gitmem re") == ["remember", "restore", "recall", "reindex"]
+    assert complete("gitmem re") == ["remember", "restore", "recall", "remote", "reindex"]
     assert complete("gitmem remember -k de") == ["decision"]
     assert complete("gitmem list --importance h") == ["high"]
     assert complete("gitmem context s") == ["show", "set"]

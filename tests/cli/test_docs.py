@@ -124,6 +124,9 @@ def test_the_examples_run(
     monkeypatch.chdir(tmp_path)
     two_branches(repo, remember)
     things_to_import(gitmem, tmp_path)
+    for remote in ("origin", "upstream"):
+        git(tmp_path, "init", "-q", "--bare", remote)
+        git(repo, "remote", "add", remote, str(tmp_path / remote))
     other = remember("The pool is in src/db.py", "-t", "topic:storage")
     for example in command(name).examples:
         one = remember("Use PostgreSQL", "-t", "database")

@@ -85,7 +85,7 @@ def test_the_envelope(gitmem: Gitmem) -> None:
     assert (envelope["ok"], envelope["command"], envelope["warnings"]) == (True, "remember", [])
     assert list(envelope["data"]) == (
         "id created updated author text data kind importance tags links notes journal scope branch "
-        "expires source paths forgotten contested heads stale".split()
+        "expires source paths forgotten contested heads stale held proposed".split()
     )
     assert envelope["data"]["text"] == TEXT
     assert len(envelope["data"]["id"]) == 64
@@ -118,7 +118,7 @@ KEYS = {
     "context": ["text"],
     "sync --start": ["markdown", "compact", "counts"],
     "sync --start --format compact": ["b", "t", "c", "n", "h"],
-    "sync --end done": ["episode", "indexed", "packed"],
+    "sync --end done": ["episode", "indexed", "packed", "pushed"],
 }
 
 
