@@ -60,7 +60,7 @@ class Searching(Conversations):
         from gitmem.search import recall
         from gitmem.text.query import content_terms
 
-        if not content_terms(prompt[: recall.LONGEST]):  # "ok, go on": stop words find anything
+        if not content_terms(prompt[: recall.LONGEST], alone=False):  # "what is that for?"
             return []
         self._fresh()
         question = self._question(prompt[: recall.LONGEST], limit, recall.WITHIN)
