@@ -244,7 +244,9 @@ def test_nothing_is_recalled_that_does_not_fit(gm: gitmem.Gitmem) -> None:
     assert gm.recall("what will the weather be tomorrow") == []
 
 
-@pytest.mark.parametrize("prompt", ["", " \n", "?!", "...", "the of and", "And how is it?", "什么是"])
+@pytest.mark.parametrize(
+    "prompt", ["", " \n", "?!", "...", "the of and", "And how is it?", "什么是"]
+)
 def test_nothing_is_recalled_by_a_prompt_without_content(gm: gitmem.Gitmem, prompt: str) -> None:
     """Stop words stand in every text: what shares them fits by chance."""
     assert gm.recall(prompt, threshold=0.0) == []
