@@ -62,7 +62,7 @@ class Searching(Conversations):
         from gitmem.search import recall
         from gitmem.text.query import content_terms
 
-        if not content_terms(prompt[: recall.LONGEST]):  # "ok, go on": stop words find anything
+        if not content_terms(prompt[: recall.LONGEST], alone=False):  # "what is that for?"
             return []
         self._fresh()
         strangers = self._catalog.count(replace(self._alive_filter(), held=True))

@@ -242,7 +242,14 @@ def test_nothing_is_recalled_twice_in_a_session(gm: gitmem.Gitmem) -> None:
 
 def test_nothing_is_recalled_that_does_not_fit(gm: gitmem.Gitmem) -> None:
     assert gm.recall("what will the weather be tomorrow") == []
-    assert gm.recall("") == [] == gm.recall("the of and")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", " \n", "?!", "...", "the of and", "And how is it?", "什么是"]
+)
+def test_nothing_is_recalled_by_a_prompt_without_content(gm: gitmem.Gitmem, prompt: str) -> None:
+    """Stop words stand in every text: what shares them fits by chance."""
+    assert gm.recall(prompt, threshold=0.0) == []
 
 
 def test_recall_waits_for_no_large_import(semantic: gitmem.Gitmem) -> None:

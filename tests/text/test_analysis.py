@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.analysis import LONGEST, fold, stem, terms
+from gitmem.text.analysis import LONGEST, fold, joined, stem, terms
 
 
 def found(text: str) -> set[str]:
@@ -124,6 +124,11 @@ def test_any_text_has_terms_in_order(text: str) -> None:
         before = term.position
         positions += [term.position] if term.leaf else []
     assert positions == list(range(len(positions)))
+
+
+@given(st.text() | MIXED)
+def test_joined_terms_are_the_terms(text: str) -> None:
+    assert [word for word in joined(text).split(" ") if word] == [term.text for term in terms(text)]
 
 
 @given(MIXED)
