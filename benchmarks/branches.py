@@ -28,8 +28,8 @@ from benchmarks.timing import ROOT
 from gitmem.journal.ancestry import Ancestry
 from gitmem.journal.clock import format_at
 from gitmem.journal.codec import encode
-from gitmem.journal.git import open_repository
 from gitmem.journal.history import History
+from gitmem.journal.opening import open_repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,6 @@ AT_ONCE = {  # modules that exist to wrap something heavy, and are themselves im
     "search.bulk": "numpy",
     "search.minilm": "numpy",
 }
-LATE = "journal.git"  # the port's factory imports the implementation it picks, and they the port
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def test_no_module_imports_itself_in_the_end() -> None:
     """Not even from within a function."""
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
     for found in OWN:
-        if not found.typing and (found.at_once or found.by != LATE):
+        if not found.typing:
             graph[found.by].add(short(found.name))
     order: list[str] = []
     while ready := [name for name in graph if graph[name] <= set(order) and name not in order]:

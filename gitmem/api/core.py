@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Self
 from gitmem.config import Settings
 from gitmem.errors import Unavailable, UsageError
 from gitmem.journal import clock
-from gitmem.journal.git import Backend, open_repository
+from gitmem.journal.git import Backend
 from gitmem.journal.journals import Journals
+from gitmem.journal.opening import open_repository
 from gitmem.journal.sight import Sight
 from gitmem.journal.tracking import Fetched
 from gitmem.model import ID_LENGTH, JournalName, Memory

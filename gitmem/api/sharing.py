@@ -11,7 +11,7 @@ from gitmem.journal.purged import About, purged
 from gitmem.journal.tracking import tracking
 from gitmem.model import JournalName
 from gitmem.verbs import setup
-from gitmem.verbs.record import Draft
+from gitmem.verbs.draft import Draft
 from gitmem.verbs.redaction import ALLOWED
 
 if TYPE_CHECKING:  # loaded by the verbs that need it

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import compared
-from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import View
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem

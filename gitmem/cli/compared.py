@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.cli.lines import Short, hint, memory_line, saved_line
-from gitmem.cli.render import Line, View
+from gitmem.cli.view import Line, View
 
 if TYPE_CHECKING:
     from gitmem.model import Memory

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.cli.lines import Short, hint, item, spelled, target_of, when
-from gitmem.cli.render import Line, View
+from gitmem.cli.view import Line, View
 
 if TYPE_CHECKING:
     from gitmem.journal.codec import Event

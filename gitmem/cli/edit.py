@@ -8,8 +8,8 @@ import click
 
 from gitmem.cli import views
 from gitmem.cli.content import content_of
-from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import View
 from gitmem.errors import GitmemError, Unavailable, UsageError
 
 if TYPE_CHECKING:

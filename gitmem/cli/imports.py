@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import talk
-from gitmem.cli.render import View
 from gitmem.cli.verb import current, verb
+from gitmem.cli.view import View
 from gitmem.errors import GitmemError, NotFound, UsageError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.agents.install.agent import AGENTS, KINDS
-from gitmem.cli.render import Line, View
 from gitmem.cli.verb import Verb, answer, current
+from gitmem.cli.view import Line, View
 from gitmem.errors import NotARepository, UsageError
 
 if TYPE_CHECKING:

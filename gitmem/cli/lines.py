@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.render import Line, Span
+from gitmem.cli.view import Line, Span
 
 if TYPE_CHECKING:  # its dataclasses take 5 ms to make: not for --help
     from gitmem.model import Memory

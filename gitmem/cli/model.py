@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import views
-from gitmem.cli.render import View
 from gitmem.cli.verb import Verb, answer, current, typed
+from gitmem.cli.view import View
 from gitmem.errors import NotARepository, UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _weights() -> Weights:
 
     from gitmem.config import Settings
     from gitmem.journal.discovery import config_outside
-    from gitmem.journal.git import open_repository
+    from gitmem.journal.opening import open_repository
     from gitmem.search.pins import cache_folder
     from gitmem.search.weights import Weights
 

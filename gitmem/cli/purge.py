@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli.lines import hint
-from gitmem.cli.render import Line, View
 from gitmem.cli.verb import current, verb
+from gitmem.cli.view import Line, View
 from gitmem.errors import NotFound, Refused
 from gitmem.model import ID_LENGTH
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli import detail, options, views
-from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import View
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem

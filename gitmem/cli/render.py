@@ -1,9 +1,4 @@
-"""Where output leaves: colour on a terminal, Markdown in a pipe, one JSON object with ``--json``.
-
-A command returns a `View`: the values for a program, and lines for people. A line is made of
-spans, (style, text), from which both the coloured and the Markdown form are made, so that the two
-cannot drift apart. A plain string is a passage of Markdown printed as it stands.
-"""
+"""Where output leaves: colour on a terminal, Markdown in a pipe, JSON with ``--json``."""
 
 from __future__ import annotations
 
@@ -11,15 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import chain
 from typing import Any, TextIO
 
 from gitmem.cli.inert import one_line, visible
+from gitmem.cli.view import Line, View
 from gitmem.errors import GitmemError, Unavailable
-
-Span = tuple[str, str]
-Line = Sequence[Span]
 
 MARKDOWN = {
     "heading": "## {}",
@@ -32,19 +25,6 @@ MARKDOWN = {
 
 LONGEST_MESSAGE = 400
 """Characters of an error message that are shown: it may quote ten thousand of the user's."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a command answers: `data` for the envelope, `lines` for people.
-
-    `none` is said where there are no lines: on standard error in a pipe, whose reader counts lines.
-    """
-
-    data: Any
-    lines: Iterable[Line | str]
-    none: str = ""
-    exit_code: int = 0
 
 
 def answer(command: str, view: View, warnings: Sequence[str], as_json: bool) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli import content, found, options
-from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import View
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import click
 
 from gitmem.cli import options, views
 from gitmem.cli.content import summary_of, text_of
-from gitmem.cli.render import Line, View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import Line, View
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:

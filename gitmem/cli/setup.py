@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli import views
-from gitmem.cli.render import View
 from gitmem.cli.verb import Verb, answer, current, verb
+from gitmem.cli.view import View
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem

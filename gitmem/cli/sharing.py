@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitmem.cli import views
-from gitmem.cli.render import Line, View
 from gitmem.cli.verb import current, verb
+from gitmem.cli.view import Line, View
 from gitmem.errors import Refused
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.lines import hint, when
-from gitmem.cli.render import Line, View
+from gitmem.cli.view import Line, View
 
 if TYPE_CHECKING:
     from gitmem.model import Memory

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from gitmem.cli.inert import visible
+from gitmem.cli.view import Line
 from gitmem.model import first_line
-
-if TYPE_CHECKING:
-    from gitmem.cli.render import Line
 
 STYLES = {
     "id": "yellow",

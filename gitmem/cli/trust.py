@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gitmem.cli.render import Line, View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import Line, View
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:

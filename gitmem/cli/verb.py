@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitmem.cli import render
-from gitmem.cli.render import View
+from gitmem.cli.view import View
 from gitmem.errors import GitmemError, UsageError
 
 if TYPE_CHECKING:

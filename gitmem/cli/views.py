@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.lines import Short, hint, memory_line, pair, saved_line, spelled
-from gitmem.cli.render import Line, View
+from gitmem.cli.view import Line, View
 from gitmem.errors import Unavailable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import click
 
 from gitmem.cli import options, views
 from gitmem.cli.content import content_of, text_of
-from gitmem.cli.render import View
 from gitmem.cli.verb import verb
+from gitmem.cli.view import View
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem

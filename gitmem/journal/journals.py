@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
-from gitmem.journal.git import Backend, Git, RefUpdate, open_bare
+from gitmem.journal.git import Backend, Git, RefUpdate
 from gitmem.journal.notes import Additions, Appended, NotesRef, Race
+from gitmem.journal.opening import open_bare
 from gitmem.journal.purged import About, purged
 from gitmem.model import JournalName
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.errors import Refused
 from gitmem.text.secret_glance import may_hold
-
-if TYPE_CHECKING:
-    from gitmem.verbs.record import Draft
+from gitmem.verbs.draft import Draft
 
 ALLOWED = "secrets"
 """The key of an event that lists the rules whose findings its author let pass, knowingly."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailed, RefMoved
-from gitmem.journal.git import Git, Head, RefUpdate, TreeChange, TreeEntry, open_repository
+from gitmem.journal.git import Git, Head, RefUpdate, TreeChange, TreeEntry
+from gitmem.journal.opening import open_repository
 from tests.journal.conftest import ADA, KEPT, REF, commit_file, land, place
 from tests.support import git
 
@@ -200,7 +201,8 @@ INCREMENT = """
 import random, sys, time
 from pathlib import Path
 from gitmem.errors import RefMoved
-from gitmem.journal.git import RefUpdate, TreeEntry, open_repository
+from gitmem.journal.git import RefUpdate, TreeEntry
+from gitmem.journal.opening import open_repository
 port = open_repository(Path(sys.argv[1]), sys.argv[2])
 for _ in range(10):
     while True:

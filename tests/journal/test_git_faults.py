@@ -15,7 +15,8 @@ import pytest
 from pygit2.enums import ConfigLevel, Option
 
 from gitmem.errors import GitFailed, RefMoved, Unavailable
-from gitmem.journal.git import Backend, Git, RefUpdate, open_repository
+from gitmem.journal.git import Backend, Git, RefUpdate
+from gitmem.journal.opening import open_repository
 from gitmem.journal.program import GitProgram
 from gitmem.journal.spawn import beside_gc
 from tests.journal.conftest import KEPT, REF, commit_file, land

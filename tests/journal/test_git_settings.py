@@ -9,7 +9,8 @@ import pytest
 
 from gitmem.errors import NoIdentity, Unavailable
 from gitmem.journal.configuration import identity, read, usual_files
-from gitmem.journal.git import Git, open_repository
+from gitmem.journal.git import Git
+from gitmem.journal.opening import open_repository
 from tests.journal.conftest import place
 from tests.support import git
 

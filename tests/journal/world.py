@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.journal.ancestry import Ancestry
-from gitmem.journal.git import open_repository
 from gitmem.journal.history import History
 from gitmem.journal.landing import Carry, Landing
 from gitmem.journal.lines import Lines
+from gitmem.journal.opening import open_repository
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.visibility import Fact, Vantage, visible
 from tests.support import git

@@ -10,8 +10,9 @@ import pytest
 import gitmem
 from gitmem.errors import Unavailable
 from gitmem.journal import purge
-from gitmem.journal.git import Backend, open_repository
+from gitmem.journal.git import Backend
 from gitmem.journal.journals import Journal
+from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName
 from tests.purge.conftest import live
 from tests.purge.support import SHARED, lines, story, traces, whole

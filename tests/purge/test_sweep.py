@@ -12,7 +12,8 @@ import pytest
 
 import gitmem
 from gitmem import Gitmem
-from gitmem.journal.git import Backend, open_repository
+from gitmem.journal.git import Backend
+from gitmem.journal.opening import open_repository
 from gitmem.journal.packs import delete
 from gitmem.journal.raw import RawObjects
 from tests.purge.conftest import live

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.journal.codec import Event
-from gitmem.journal.git import open_repository
 from gitmem.journal.journals import Journals
+from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.events import Mark

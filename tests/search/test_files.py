@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.journal.git import open_repository
+from gitmem.journal.opening import open_repository
 from gitmem.search.files import LONGEST, Files, Found, passages
 from gitmem.text.query import parse
 from tests.support import git, run_cli
@@ -205,7 +205,7 @@ def test_a_damaged_file_is_made_anew(repo: Path, files: Files, damage: bytes) ->
 INDEXER = """
 import sys
 from pathlib import Path
-from gitmem.journal.git import open_repository
+from gitmem.journal.opening import open_repository
 from gitmem.search.files import Files
 repo = Path(sys.argv[1])
 files = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite")
