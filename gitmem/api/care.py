@@ -92,8 +92,13 @@ class Care(Trusting):
         self._session.leave(agent)
 
     def sync_end(self, summary: str = "") -> SyncEnd:
-        """End a session: keep its summary as an episode, catch indexes up, pack journals."""
+        """End a session: keep its summary and its working memory, catch indexes up, pack journals.
+
+        The summary is an episode; so is the working memory, a private one, and that of the next
+        session begins empty.
+        """
         self._fresh()
+        archived = self._archive_context()
         episode = self.remember(summary, kind="episode") if summary.strip() else None
         indexed, packed = 0, False
         try:
@@ -102,7 +107,7 @@ class Care(Trusting):
                 packed = self._recorder.pack(now=True)
         except Unavailable as error:  # the episode is kept; what is derived can be derived later
             self._warnings.append(error.message)
-        return SyncEnd(episode, indexed, packed, self._push_in_passing())
+        return SyncEnd(episode, archived, indexed, packed, self._push_in_passing())
 
     def accept(self) -> Sequence[Memory]:
         """Apply the hand edits that are held, and return the memories they touch."""

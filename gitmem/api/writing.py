@@ -206,6 +206,22 @@ class Writing(Reading):
         if memory:
             self._write([Draft("forget", memory, {"reason": "cleared"})], "context")
 
+    def _archive_context(self) -> Memory | None:
+        """Make the working memory of this branch one of today's episodes."""
+        with self._session.around():  # what was typed into its file is part of it
+            pass
+        memory = self._session.context()
+        if memory is None or not memory.body.strip():
+            return None
+        episode = {"text": memory.body, "kind": "episode"}
+        return self._write(
+            [
+                Draft("remember", None, episode, JournalName.PRIVATE),
+                Draft("forget", memory, {"reason": "archived"}),
+            ],
+            "archive",
+        )
+
     def _target(self, target: str) -> str:
         """Return the full id where `target` is a memory's, else what was given."""
         try:

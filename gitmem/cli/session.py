@@ -62,6 +62,8 @@ def _end(gm: Gitmem, summary: str) -> View:
     done: list[Line | str] = [[("", "the session is closed")]]
     if end.episode:
         done = [*views.saved(gm, end.episode, "remembered").lines]
+    if end.archived:
+        done += views.saved(gm, end.archived, "archived").lines
     if end.pushed:
         from gitmem.cli.sharing import receipt
 
@@ -77,7 +79,9 @@ def _end(gm: Gitmem, summary: str) -> View:
 @click.argument("action", type=click.Choice(["show", "set", "clear"]), default="show")
 @click.argument("text", metavar="[TEXT|-]", required=False)
 def context(gm: Gitmem, action: str, text: str | None) -> View:
-    """Show, set or clear the working memory of the session at hand."""
+    """Show, set or clear the working memory of the session at hand.
+
+    'gitmem sync --end' keeps it in the day's file as a private episode, and clears it."""
     if action == "show":
         shown = gm.context()
         return views.passage({"text": shown}, shown, "there is no working memory")

@@ -263,6 +263,22 @@ def test_context(ask: Ask, gitmem: Gitmem) -> None:
     assert ask("context") == {"text": ""}
 
 
+def test_the_end_of_a_session_archives_its_working_memory(
+    repo: Path, ask: Ask, gitmem: Gitmem
+) -> None:
+    gitmem("init")
+    gitmem("context", "set", "moving the pool\nnext: its tests")
+    working = repo / "memory" / "active-context.md"
+    working.write_text(working.read_text().replace("its tests", "its own tests"))
+    end = ask("sync", "--end", "moved the pool")
+    (day,) = [path for path in (repo / "memory").glob("*.md") if path != working]
+    assert end["archived"]["kind"] == "episode" and end["archived"]["journal"] == "private"
+    assert "moving the pool" in day.read_text() and "next: its own tests" in day.read_text()
+    assert ask("context") == {"text": ""} and "pool" not in working.read_text()
+    assert "moved the pool" in gitmem("sync", "--start").stdout
+    assert ask("sync", "--end")["archived"] is None
+
+
 def test_sync(ask: Ask, gitmem: Gitmem, remember: Remember) -> None:
     one = remember("Never force-push", "-i", "c", "-k", "lesson", "-t", "topic:git")
     assert f"- {one} **lesson** Never force-push" in gitmem("sync", "--start").stdout

@@ -118,7 +118,7 @@ KEYS = {
     "context": ["text"],
     "sync --start": ["markdown", "compact", "counts"],
     "sync --start --format compact": ["b", "t", "c", "n", "h"],
-    "sync --end done": ["episode", "indexed", "packed", "pushed"],
+    "sync --end done": ["episode", "archived", "indexed", "packed", "pushed"],
 }
 
 
