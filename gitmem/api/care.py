@@ -12,11 +12,11 @@ from gitmem.journal.sight import HASTE
 from gitmem.model import Memory
 from gitmem.search.rows import Filter
 from gitmem.verbs import setup
-from gitmem.verbs.briefing import Briefing
-from gitmem.verbs.session import SyncEnd
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.verbs.briefing import Briefing
     from gitmem.verbs.care import Report, Stats, Status
+    from gitmem.verbs.session import SyncEnd
 
 
 class Care(Searching):
@@ -87,6 +87,8 @@ class Care(Searching):
 
     def sync_end(self, summary: str = "") -> SyncEnd:
         """End a session: keep its summary as an episode, catch indexes up, pack journals."""
+        from gitmem.verbs.session import SyncEnd
+
         self._fresh()
         episode = self.remember(summary, kind="episode") if summary.strip() else None
         indexed, packed = 0, False

@@ -13,7 +13,7 @@ from gitmem.journal import clock
 from gitmem.model import JournalName, Memory
 from gitmem.search.rows import Filter
 from gitmem.verbs import content
-from gitmem.verbs.record import Draft
+from gitmem.verbs.draft import Draft
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
     from gitmem.sessions.importing import ImportReport, Progress

@@ -11,7 +11,7 @@ from gitmem.journal import clock
 from gitmem.journal.codec import Event, printable_name
 from gitmem.model import ID_LENGTH, JournalName, Memory, Scope
 from gitmem.verbs import content
-from gitmem.verbs.record import Draft
+from gitmem.verbs.draft import Draft
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
     from gitmem.verbs.undo import Undone

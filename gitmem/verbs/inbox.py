@@ -16,7 +16,8 @@ from gitmem.search.events import Mark
 from gitmem.search.rows import LONG_TERM, OLDEST, Filter
 from gitmem.verbs import content
 from gitmem.verbs.briefing import WORKING_KINDS
-from gitmem.verbs.record import Draft, Recorder
+from gitmem.verbs.draft import Draft
+from gitmem.verbs.record import Recorder
 
 if TYPE_CHECKING:  # at run time only where a file was edited
     from gitmem.mirror.edits import Add, Edit, Revise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -16,9 +15,10 @@ from gitmem.journal.journals import Journal, Journals, Place
 from gitmem.journal.lines import Stamp
 from gitmem.journal.sight import Sight
 from gitmem.journal.visibility import Carry
-from gitmem.model import JournalName, Memory, Scope, first_line, render_data
+from gitmem.model import JournalName, Scope, first_line
 from gitmem.search.catalog import Catalog
 from gitmem.verbs.briefing import WORKING_KINDS
+from gitmem.verbs.draft import Draft
 from gitmem.verbs.staleness import Staleness
 
 PACK_EVERY = 500
@@ -27,44 +27,6 @@ EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """An event to be: its op, the memory it is about (None: a new one) and its own fields.
-
-    One that remembers nothing and has no memory is about the one remembered just before it.
-    `base` are the latest events its writer saw, where they are not the memory's heads as of now:
-    who edits a file saw what the file showed.
-    """
-
-    op: str
-    memory: Memory | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    journal: JournalName = JournalName.SHARED
-    base: Sequence[str] = ()
-
-    @property
-    def text(self) -> str:
-        """What it says, as text; empty if it leaves that as it is."""
-        if "data" in self.fields:
-            return render_data(self.fields["data"])
-        return str(self.fields.get("text") or "")
-
-    @property
-    def subject(self) -> str:
-        """What it says, or what the memory says that it is about."""
-        return self.text or (self.memory.summary if self.memory else "")
-
-    @property
-    def kind(self) -> str | None:
-        """The kind it sets, or the memory's."""
-        return self.fields.get("kind") or (self.memory.kind if self.memory else None)
-
-    @property
-    def target(self) -> JournalName:
-        """The journal it goes to: the memory's own, where there is one."""
-        return self.memory.journal if self.memory else self.journal
 
 
 class Recorder:

@@ -10,7 +10,7 @@ from gitmem.errors import NotFound
 from gitmem.journal.codec import UNDO, Event
 from gitmem.journal.fold import NEVER, fold_memory
 from gitmem.model import Memory
-from gitmem.verbs.record import Draft
+from gitmem.verbs.draft import Draft
 
 _OPPOSITE = {
     "remember": "forget",
