@@ -13,11 +13,11 @@ from gitmem.journal.sight import HASTE
 from gitmem.model import Memory
 from gitmem.search.rows import Filter
 from gitmem.verbs import setup
-from gitmem.verbs.briefing import Briefing
-from gitmem.verbs.session import SyncEnd
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
+    from gitmem.verbs.briefing import Briefing
     from gitmem.verbs.care import Report, Stats, Status
+    from gitmem.verbs.session import SyncEnd
 
 
 class Care(Trusting):
@@ -97,6 +97,8 @@ class Care(Trusting):
         The summary is an episode; so is the working memory, a private one, and that of the next
         session begins empty.
         """
+        from gitmem.verbs.session import SyncEnd
+
         self._fresh()
         archived = self._archive_context()
         episode = self.remember(summary, kind="episode") if summary.strip() else None

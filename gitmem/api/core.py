@@ -22,8 +22,6 @@ from gitmem.model import ID_LENGTH, JournalName, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.verbs import setup
-from gitmem.verbs.record import Recorder
-from gitmem.verbs.session import Session
 from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.staleness import Staleness
 from gitmem.verbs.trust import Judge
@@ -33,6 +31,8 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.search.engine import Engine
     from gitmem.search.files import Files
     from gitmem.search.rounds import Rounds
+    from gitmem.verbs.record import Recorder
+    from gitmem.verbs.session import Session
 
 
 class Core:
@@ -45,6 +45,7 @@ class Core:
         environ: Mapping[str, str],
         now: Callable[[], datetime],
     ) -> None:
+        self._path = path
         self._now = now
         self._environ = environ
         self._backend: Backend = backend
@@ -67,14 +68,6 @@ class Core:
         self._judge = Judge(self._git, self._sight.lines, self._folder, self._trust_setting)
         self._sight.untrusted = self._judge.untrusted
         self._staleness = Staleness(self._git)
-        self._recorder = Recorder(
-            self._git, self._journals, self._catalog, self._sight, self._staleness, now,
-            self._judge.note_own,
-        )  # fmt: skip
-        self._session = Session(
-            path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
-            self._recorder, self._staleness, now, self.short, environ,
-        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -98,12 +91,15 @@ class Core:
     @property
     def warnings(self) -> list[str]:
         """What went wrong without stopping the work, a line each, once each."""
-        lines = [*self._settings.warnings, *self._catalog.warnings, *self._session.warnings]
+        lines = [*self._settings.warnings, *self._catalog.warnings]
+        if "_session" in vars(self):
+            lines += self._session.warnings
         if "_engine" in vars(self):
             lines += [*self._engine.warnings, *self._engine.indexes.warnings]
         lines += self._fetched.waiting
-        for rule in self._recorder.redacted:
-            lines.append(f"what looks like a secret was taken out ({rule}): see --allow-secret")
+        if "_recorder" in vars(self):
+            for rule in self._recorder.redacted:
+                lines.append(f"what looks like a secret was taken out ({rule}): see --allow-secret")
         return list(dict.fromkeys([*lines, *self._warnings]))
 
     @property
@@ -195,6 +191,24 @@ class Core:
         return Filter(now=clock.format_at(self._now()))
 
     @cached_property
+    def _recorder(self) -> Recorder:
+        from gitmem.verbs.record import Recorder
+
+        return Recorder(
+            self._git, self._journals, self._catalog, self._sight, self._staleness, self._now,
+            self._judge.note_own,
+        )  # fmt: skip
+
+    @cached_property
+    def _session(self) -> Session:
+        from gitmem.verbs.session import Session
+
+        return Session(
+            self._path, self._git, self._settings, self._folder, self._user_journal, self._catalog,
+            self._recorder, self._staleness, self._now, self.short, self._environ,
+        )  # fmt: skip
+
+    @cached_property
     def _engine(self) -> Engine:
         from gitmem.search.engine import Engine
         from gitmem.search.indexes import Indexes
@@ -210,10 +224,10 @@ class Core:
         if journal is None:
             return None
         from gitmem.search.rounds import Rounds
-        from gitmem.sessions.store import SessionStore
+        from gitmem.sessions import REF
 
-        store = SessionStore(journal.git)
-        return Rounds(self._derived / "rounds.sqlite", store) if store.tip() else None
+        git = journal.git
+        return Rounds(self._derived / "rounds.sqlite", git) if git.ref(REF) else None
 
     def _embedder(self) -> Embedder | None:
         """Return the model, where it is installed."""

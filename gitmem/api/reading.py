@@ -14,7 +14,6 @@ from gitmem.model import Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.verbs import content
-from gitmem.verbs.briefing import TOPIC
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
     from gitmem.search.naming import EntityCount, EntityPage
@@ -140,6 +139,8 @@ class Reading(Core):
         Raises:
             NotFound: there is neither.
         """
+        from gitmem.verbs.briefing import TOPIC
+
         self._fresh()
         alive = self._alive_filter()
         for tag in (TOPIC + name, name):

@@ -230,7 +230,7 @@ class Database:
         if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
             tables = "SELECT name FROM sqlite_master WHERE type='table'"
             for (table,) in db.execute(tables).fetchall():
-                db.execute(f'DROP TABLE "{table}"')
+                db.execute(f'DROP TABLE IF EXISTS "{table}"')  # FTS5 drops its own
             for statement in self._schema:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={self._version}")

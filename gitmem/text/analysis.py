@@ -63,7 +63,8 @@ _known = lru_cache(maxsize=1 << 15)(_analysed)
 
 def joined(text: str) -> str:
     """Return the terms of `text` in order, spaces between: four times as fast as `terms`."""
-    return " ".join([_joined(chunk) for chunk in _chunks(text.isascii()).findall(text)])
+    found = map(_joined, _chunks(text.isascii()).findall(text))
+    return " ".join([said for said in found if said])
 
 
 @lru_cache(maxsize=1 << 15)

@@ -16,7 +16,7 @@ from gitmem.journal.purge import Purged
 from gitmem.journal.rewrite import telling
 from gitmem.mirror.mirror import FOLDER, LONG_TERM
 from gitmem.model import ID_LENGTH, JournalName
-from gitmem.sessions.store import REF as SESSIONS
+from gitmem.sessions import REF as SESSIONS
 from gitmem.verbs.setup import DERIVED
 
 TEXTLESS = ("ancestry.json", "landing.1.sqlite", "lines.lock", "import.lock", "purging.lock")

@@ -40,7 +40,8 @@ if TYPE_CHECKING:  # loaded by the verbs that need it
 class SyncEnd:
     """What `sync --end` did: the episode it kept, how many memories it indexed, if it packed.
 
-    `archived` is what the working memory became; `pushed` is the receipt where the settings say that a session's end pushes.
+    `archived` is what the working memory became; `pushed` is the receipt where the settings say
+    that a session's end pushes.
     """
 
     episode: Memory | None

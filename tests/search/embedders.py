@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,36 +19,46 @@ needs_model = pytest.mark.skipif(
     not MODEL.is_dir(), reason=f"no model in '{MODEL}': 'gitmem model install' fetches it"
 )
 
-_WORD = re.compile(r"\w+")
+WIDTH = 128
 
 
 class HashEmbedder:
-    """An embedder whose vectors follow from the words alone: the same word is always the same."""
+    """An embedder without a model: a word means itself, and is near to words of the same beginning.
 
-    def __init__(self, name: str = "hash") -> None:
-        self.name = name
+    `asked` counts the texts that were embedded.
+    """
+
+    name = "hashes"
+
+    def __init__(self) -> None:
+        self.asked = 0
 
     def documents(self, texts: Sequence[str]) -> Iterator[Embedded]:
         """Yield the vectors of each text, in order."""
         for text in texts:
-            ids, tokens, pooled, _ = self.query(text)
-            yield Embedded(np.unique(ids), np.rint(tokens * SCALE).astype(np.int8), pooled)
+            self.asked += 1
+            ids, tokens = _tokens(text)
+            yield Embedded(ids, np.round(tokens * SCALE).astype(np.int8), _pooled(tokens))
 
     def query(self, text: str) -> QueryVectors:
-        """Return the vectors of a question; where it has no words, of one that is empty."""
-        words = _WORD.findall(text.lower()) or [""]
-        made = [_made(word, self.name) for word in words]
-        return QueryVectors(
-            np.array([number for number, _ in made], np.uint16),
-            np.stack([_unit(vector[:128]) for _, vector in made]),
-            _unit(np.sum([vector for _, vector in made], axis=0)),
-        )
+        """Return the vectors of a question; where it has no words, of one that is a point."""
+        ids, tokens = _tokens(text)
+        return QueryVectors(ids, tokens, _pooled(tokens))
 
 
-def _made(word: str, name: str) -> tuple[int, Any]:
-    seed = int.from_bytes(blake2b(f"{name} {word}".encode(), digest_size=8).digest(), "big")
-    return seed % (1 << 16), np.random.default_rng(seed).normal(size=384).astype(np.float32)
+def _tokens(text: str) -> tuple[np.ndarray, np.ndarray]:
+    words = text.lower().split() or ["."]
+    ids = [int.from_bytes(blake2b(word.encode(), digest_size=2).digest(), "big") for word in words]
+    return np.array(ids, np.uint16), np.stack([_vector(word) for word in words])
 
 
-def _unit(vector: Any) -> Any:
+def _vector(word: str) -> np.ndarray:
+    stem = np.random.default_rng(list(word[:4].encode())).normal(size=WIDTH)
+    rest = np.random.default_rng(list(word.encode())).normal(size=WIDTH)
+    vector = (stem + 0.3 * rest).astype(np.float32)
     return vector / np.linalg.norm(vector)
+
+
+def _pooled(tokens: np.ndarray) -> np.ndarray:
+    mean = np.tile(tokens.mean(axis=0), 3)
+    return (mean / np.linalg.norm(mean)).astype(np.float32)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitmem.journal.opening import open_repository
-from gitmem.search.files import LONGEST, Files, Found, passages
-from gitmem.text.query import parse
+from gitmem.search import database, worktree
+from gitmem.search.base import IndexUnusable
+from gitmem.search.files import LONGEST, WIDEST, Files, passages
+from gitmem.search.worktree import Worktree
+from tests.search.workspace import add, ask, opened, paths
 from tests.support import git, run_cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +31,12 @@ CODE = """def getUserName(user_id):
 """
 
 
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what was just written be believed, but in the tests of that."""
+    monkeypatch.setattr("gitmem.search.files.SETTLED", -(10**12))
+
+
 @pytest.fixture
 def files(repo: Path) -> Files:
     (repo / "src" / "app").mkdir(parents=True)
@@ -30,20 +44,6 @@ def files(repo: Path) -> Files:
     (repo / "notes.md").write_text("# 数据库\n\nWe chose PostgreSQL.\n")
     git(repo, "add", "src")
     return opened(repo)
-
-
-def opened(repo: Path) -> Files:
-    made = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite")
-    made.catch_up()
-    return made
-
-
-def ask(files: Files, query: str, limit: int = 10) -> list[Found]:
-    return files.search(parse(query), limit)
-
-
-def paths(files: Files, query: str) -> list[str]:
-    return [found.path for found in ask(files, query)]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,138 @@ def test_what_was_only_touched_stays(repo: Path, files: Files) -> None:
     assert paths(files, "postgresql") == ["notes.md"] and files.catch_up() == 0
 
 
+def test_a_change_within_the_same_moment_is_seen(
+    repo: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.search.files.SETTLED", 2_000_000_000)
+    file = add(repo, "note.txt", "walrus\n")
+    facts = worktree._facts
+    same = facts(os.fsencode(file))
+    monkeypatch.setattr(  # the clock of the file system has not moved on since
+        worktree, "_facts", lambda path: same if path == os.fsencode(file) else facts(path)
+    )
+    files.catch_up()
+    assert paths(files, "walrus") == ["note.txt"]
+    with open(file, "r+") as again:
+        again.write("herons")
+    files.catch_up()
+    assert paths(files, "herons") == ["note.txt"] and paths(files, "walrus") == []
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(repo: Path, files: Files) -> None:
+    file = add(repo, "note.txt", "walrus\n")
+    files.catch_up()
+    moment = file.stat().st_mtime_ns
+    with open(file, "r+") as again:
+        again.write("herons")
+    os.utime(file, ns=(moment, moment))
+    assert files.catch_up() == 1
+    assert paths(files, "herons") == ["note.txt"] and paths(files, "walrus") == []
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_it_keeps_up_with_whatever_happens(repo: Path, seed: int) -> None:
+    index = opened(repo)
+    chance = random.Random(seed)
+    git(repo, "branch", "other")
+    for step in range(25):
+        happen(repo, chance, step)
+        index.catch_up()
+        assert {one.path for one in ask(index, "walrus", 100)} == there(repo), step
+        assert index.catch_up() == 0 and index.warnings == []
+    index._db.execute("INSERT INTO words(words) VALUES('integrity-check')")
+
+
+def happen(repo: Path, chance: random.Random, step: int) -> None:
+    """Do one of the things that happen to files; each text is of another length."""
+    one, other = chance.sample(["a.txt", "b.txt", "src/c.txt", "src/d.txt", "src/deep/e.txt"], 2)
+    what = chance.choice(
+        "write write write delete move copy add commit checkout uncache ignore mark touch".split()
+    )
+    if what == "write":
+        add(repo, one, chance.choice(["walrus\n", "heron\n"]) * (step + 1))
+    elif what == "ignore":
+        add(repo, ".gitignore", chance.choice(["", "b.txt\n", "src/deep/\n"]) + "#" * step)
+    elif what == "mark":
+        rule = "d.txt linguist-generated\n" if chance.random() < 0.7 else ""
+        add(repo, chance.choice(["", "src/"]) + ".gitattributes", rule + "#" * step)
+    elif what == "add":
+        git(repo, "add", ".")
+    elif what == "commit":
+        git(repo, "add", ".")
+        git(repo, "commit", "-q", "--allow-empty", "-m", "step")
+    elif what == "checkout":
+        git(repo, "checkout", "-q", "-f", chance.choice(["main", "other"]))
+    elif what == "uncache":
+        git(repo, "rm", "-q", "-f", "--cached", "--ignore-unmatch", one)
+    elif (repo / one).exists():
+        if what in ("move", "copy"):
+            add(repo, other, (repo / one).read_bytes())
+        if what in ("move", "delete"):
+            (repo / one).unlink()
+        (repo / one).touch(exist_ok=True) if what == "touch" else None
+
+
+def there(repo: Path) -> set[str]:
+    """Return the files that a search for the walrus should find, as git alone tells it."""
+    listed = git(repo, "ls-files", "-z", "-c", "-o", "--exclude-standard").split("\0")
+    marked = git(repo, "check-attr", "linguist-generated", "--", *filter(None, listed))
+    generated = {line.split(":")[0] for line in marked.split("\n") if line.endswith(": set")}
+    return {
+        path
+        for path in {*listed} - generated
+        if path and (repo / path).exists() and "walrus" in (repo / path).read_text()
+    }
+
+
+def test_progress_counts_files(repo: Path) -> None:
+    told: list[tuple[int, int]] = []
+    for n in range(250):
+        add(repo, f"{n}.txt", f"walrus {n}\n")
+    layout = open_repository(repo).layout
+    index = Files(layout, repo / ".git" / "files", lambda *now: told.append(now))
+    index.catch_up()
+    assert told == [(0, 251), (100, 251), (200, 251), (251, 251)]
+    index.catch_up()
+    assert len(told) == 4
+
+
+def test_an_interrupt_keeps_what_was_done(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(250):
+        add(repo, f"{n}.txt", f"walrus n{n}\n")
+
+    def interrupted(done: int, all: int) -> None:
+        if done == 200:
+            raise KeyboardInterrupt
+
+    where = (open_repository(repo).layout, repo / ".git" / "files.sqlite")
+    index = Files(*where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        index.catch_up()
+    index.close()
+    again = Files(*where)
+    read = []
+    monkeypatch.setattr(Worktree, "read", counted(Worktree.read, read))
+    again.catch_up()
+    assert len(read) == 51  # and the README
+    assert all(paths(again, f"n{n}") == [f"{n}.txt"] for n in (0, 99, 100, 249))
+
+
+def counted(read: Callable[..., worktree.Text], seen: list[bytes]) -> Callable[..., worktree.Text]:
+    def reading(tree: Worktree, path: bytes, said: bool | None = None) -> worktree.Text:
+        seen.append(path)
+        return read(tree, path, said)
+
+    return reading
+
+
+def test_clear_forgets_everything(repo: Path, files: Files) -> None:
+    files.clear()
+    assert paths(files, "postgresql") == []
+    files.catch_up()
+    assert paths(files, "postgresql") == ["notes.md"]
+
+
 def test_renamed_and_deleted(repo: Path, files: Files) -> None:
     git(repo, "mv", "src/app/cache.py", "moved.py")
     (repo / "notes.md").unlink()
@@ -127,69 +259,6 @@ def test_a_linked_worktree_has_its_own_files(repo: Path, files: Files, tmp_path:
     assert paths(linked, "giraffe") == ["here.txt"] and paths(linked, "postgresql") == []
 
 
-# -- what is left out -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("data.bin", b"giraffe\0giraffe"),
-        ("huge.txt", b"giraffe\n" * 200_000),
-        ("app.min.js", b"giraffe()"),
-        ("package-lock.json", b'{"giraffe": 1}'),
-        ("poetry.lock", b"giraffe"),
-        ("minified.js", b"var giraffe=1;" * 1000),
-        ("gen.go", b"// Code generated by giraffe. DO NOT EDIT.\n"),
-        ("MEMORY.md", b"<!-- gitmem:begin 1 -->\ngiraffe\n<!-- gitmem:end -->\n"),
-        ("node_modules/x/index.js", b"giraffe"),
-    ],
-)
-def test_no_data_and_nothing_generated(repo: Path, files: Files, name: str, content: bytes) -> None:
-    (repo / name).parent.mkdir(parents=True, exist_ok=True)
-    (repo / name).write_bytes(content)
-    git(repo, "add", "-f", name)
-    files.catch_up()
-    assert paths(files, "giraffe") == []
-
-
-def test_no_link_is_followed(repo: Path, files: Files, tmp_path: Path) -> None:
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "secret.txt").write_text("giraffe\n")
-    (repo / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
-    (repo / "sub").mkdir()
-    (repo / "sub" / "secret.txt").write_text("zebra\n")
-    git(repo, "add", ".")
-    (repo / "sub" / "secret.txt").unlink()
-    (repo / "sub").rmdir()
-    (repo / "sub").symlink_to(tmp_path / "outside")  # git lists sub/secret.txt still
-    files.catch_up()
-    assert paths(files, "giraffe zebra") == []
-
-
-def test_other_texts(repo: Path, files: Files) -> None:
-    (repo / "latin.txt").write_bytes("Käse giraffe\r\n".encode("latin-1"))
-    (repo / "a\nb.txt").write_text("zebra\n")
-    os.close(os.open(os.fsencode(repo) + b"/\xff.txt", os.O_CREAT | os.O_WRONLY))
-    Path(os.fsdecode(os.fsencode(repo) + b"/\xff.txt")).write_text("okapi\n")
-    (repo / "empty.txt").write_text("")
-    os.mkfifo(repo / "pipe.txt")
-    files.catch_up()
-    assert paths(files, "käse") == ["latin.txt"]
-    assert paths(files, "zebra") == ["a\nb.txt"]
-    assert paths(files, "okapi") == ["\udcff.txt"]
-
-
-def test_a_submodule_is_a_repository_of_its_own(repo: Path, files: Files, tmp_path: Path) -> None:
-    inner = tmp_path / "inner"
-    git(tmp_path, "init", "-q", str(inner))
-    (inner / "code.txt").write_text("giraffe\n")
-    git(inner, "add", ".")
-    git(inner, "commit", "-qm", "inner")
-    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "inner")
-    files.catch_up()
-    assert paths(files, "giraffe") == []
-
-
 # -- what goes wrong --------------------------------------------------------------------------
 
 
@@ -200,6 +269,68 @@ def test_a_damaged_file_is_made_anew(repo: Path, files: Files, damage: bytes) ->
         file.unlink()
     (repo / ".git" / "gitmem" / "files.sqlite").write_bytes(damage)
     assert paths(opened(repo), "postgresql") == ["notes.md"]
+
+
+def test_a_file_of_another_version_is_made_anew_without_a_word(repo: Path, files: Files) -> None:
+    files.close()
+    db = sqlite3.connect(repo / ".git" / "gitmem" / "files.sqlite")
+    db.execute("PRAGMA user_version=9")
+    db.close()
+    again = opened(repo)
+    assert paths(again, "postgresql") == ["notes.md"] and again.warnings == []
+
+
+def test_damage_in_the_middle_loses_nothing(repo: Path) -> None:
+    for n in range(300):
+        add(repo, f"{n}.txt", f"walrus n{n} {n * n}\n" * 30)
+    opened(repo).close()
+    file = repo / ".git" / "gitmem" / "files.sqlite"
+    data = bytearray(file.read_bytes())
+    data[4096 * 8 :] = random.Random(2).randbytes(len(data) - 4096 * 8)
+    file.write_bytes(data)
+    add(repo, "new.txt", "giraffe\n")
+    index = opened(repo)
+    assert len(ask(index, "walrus", 30)) == 30 and paths(index, "giraffe") == ["new.txt"]
+    index.catch_up()
+    assert all(paths(index, f"n{n}") == [f"{n}.txt"] for n in (0, 150, 299))
+
+
+def test_while_another_process_writes_what_there_is_is_searched(
+    repo: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY", 0.05)
+    other = opened(repo)
+    holder = sqlite3.connect(repo / ".git" / "gitmem" / "files.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    add(repo, "new.txt", "postgresql\n")
+    other.catch_up()
+    assert paths(other, "postgresql") == ["notes.md"]
+    assert other.warnings == ["another process is indexing the files: some may not be found yet"]
+    holder.execute("ROLLBACK")
+    holder.close()
+    other.catch_up()
+    assert paths(other, "postgresql") == ["new.txt", "notes.md"] and other.warnings == []
+
+
+def test_an_index_of_git_that_is_broken_is_said_and_nothing_forgotten(
+    repo: Path, files: Files
+) -> None:
+    kept = (repo / ".git" / "index").read_bytes()
+    (repo / ".git" / "index").write_bytes(b"DIRC" + b"\0" * 40)
+    with pytest.raises(IndexUnusable, match="files cannot be listed: "):
+        files.catch_up()
+    assert paths(files, "postgresql") == ["notes.md"]
+    (repo / ".git" / "index").write_bytes(kept)
+    assert files.catch_up() == 0
+
+
+def test_where_no_file_can_be_written_all_is_found_nevertheless(repo: Path, tmp_path: Path) -> None:
+    add(repo, "note.txt", "walrus\n")
+    add(tmp_path, "file", "in the way")
+    index = Files(open_repository(repo).layout, tmp_path / "file" / "files.sqlite")
+    index.catch_up()
+    assert paths(index, "walrus") == ["note.txt"]
+    assert "cannot be used" in index.warnings[0]
 
 
 INDEXER = """
@@ -238,6 +369,21 @@ def test_passages_are_cut_at_empty_lines() -> None:
         and all(b - a <= LONGEST for a, b in zip(starts, starts[1:], strict=False))
     )
     assert list(passages("")) == [] == list(passages("\n \n"))
+
+
+@given(
+    st.lists(st.sampled_from(["", "def f():", "    body", "x" * 3_000, "\x0c\x1d"]), max_size=99)
+)
+def test_passages_are_the_file_in_order(lines: list[str]) -> None:
+    covered = 0
+    for line, passage in passages("\n".join(lines)):
+        own = passage.split("\n")
+        assert [one.rstrip() for one in lines[line - 1 : line - 1 + len(own)]] == [
+            one.rstrip() for one in own
+        ]
+        assert len(own) <= LONGEST and (len(passage) <= WIDEST or len(own) == 1)
+        covered += len([one for one in own if one.strip()])
+    assert covered == len([one for one in lines if one.strip()])
 
 
 def test_the_command_line(repo: Path, files: Files) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from gitmem.search.base import Document, IndexMoved, Removed
 from gitmem.search.late import FAR, NEAR, TokenStore
-from tests.search.hashing import HashEmbedder
+from tests.search.embedders import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
 TALK = [
@@ -165,7 +165,7 @@ import sys
 from pathlib import Path
 from gitmem.search.base import Document
 from gitmem.search.late import TokenStore
-from tests.search.hashing import HashEmbedder
+from tests.search.embedders import HashEmbedder
 store = TokenStore(Path(sys.argv[1]), HashEmbedder())
 print("ready", flush=True)
 n = 0

@@ -10,7 +10,6 @@ import pytest
 import gitmem
 from gitmem.search.base import Document, Removed
 from gitmem.search.rounds import PREFIX, Rounds
-from gitmem.sessions.store import SessionStore
 from tests.support import git
 
 TURNS = [
@@ -35,7 +34,7 @@ def gm(repo: Path) -> Iterator[gitmem.Gitmem]:
 
 @pytest.fixture
 def rounds(gm: gitmem.Gitmem, tmp_path: Path) -> Rounds:
-    found = Rounds(tmp_path / "rounds.sqlite", gm._conversations())
+    found = Rounds(tmp_path / "rounds.sqlite", gm._conversations().git)
     found.catch_up()
     return found
 
@@ -113,13 +112,13 @@ def test_a_damaged_file_is_made_anew(gm: gitmem.Gitmem, rounds: Rounds, damage: 
     for file in path.parent.glob("rounds.sqlite*"):
         file.unlink()
     path.write_bytes(damage)
-    again = Rounds(path, gm._conversations())
+    again = Rounds(path, gm._conversations().git)
     again.catch_up()
     assert len(documents(again, mark)) == 3
 
 
 def test_nothing_was_ever_imported(repo: Path, tmp_path: Path) -> None:
     with gitmem.open(repo) as gm:
-        rounds = Rounds(tmp_path / "rounds.sqlite", SessionStore(gm._git))
+        rounds = Rounds(tmp_path / "rounds.sqlite", gm._git)
         rounds.catch_up()
         assert documents(rounds) == {} and rounds.said(["x"]) == {}

@@ -13,7 +13,7 @@ import gitmem
 from gitmem.errors import NotFound, UsageError
 from gitmem.search.base import IndexUnusable
 from gitmem.search.engine import SearchResult
-from tests.search.hashing import HashEmbedder
+from tests.search.embedders import HashEmbedder
 from tests.support import git
 
 TALK = [

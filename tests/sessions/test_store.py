@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from gitmem.errors import AmbiguousId, GitmemError, NotFound
 from gitmem.journal.git import Backend, Git
 from gitmem.journal.opening import open_repository
-from gitmem.sessions import spool, store
+from gitmem.sessions import REF, spool, store
 from gitmem.sessions.intake import Intake
 from gitmem.sessions.model import About, Turn
-from gitmem.sessions.store import REF, SessionStore
+from gitmem.sessions.store import SessionStore
 from tests.reliability.faults import Fault, faulty_git
 from tests.support import git
 

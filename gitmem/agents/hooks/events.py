@@ -5,7 +5,6 @@ An agent waits: each loads what it needs, and no more.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
@@ -23,7 +22,6 @@ PATIENCE = {"session-start": 8.0, "prompt": 4.0, "stop": 60.0, "pre-compact": 60
 
 def respond(call: Call) -> None:
     """Do what an event asks for; an excluded agent and a repository not set up get nothing."""
-    gc.set_threshold(100_000)  # what imports make is no garbage: 7 ms of a short command
     with within(PATIENCE[call.event]), open_gitmem(call.start, backend="program") as gm:
         if not gm.initialised:
             call.outcome = "not set up"
