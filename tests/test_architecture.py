@@ -64,6 +64,9 @@ HEAVY = set(
     " yaml".split()
 )
 AT_ONCE = {  # modules that exist to wrap something heavy, and are themselves imported late
+    "agents.mcp.resources": "mcp",
+    "agents.mcp.server": "mcp",
+    "agents.mcp.tools": "mcp",
     "journal.libgit2": "pygit2",
     "cli.terminal": "rich",
     "search.bulk": "numpy",

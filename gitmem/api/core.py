@@ -112,6 +112,11 @@ class Core:
         """What is set here."""
         return self._settings
 
+    def reload(self) -> Settings:
+        """Read the settings again and return them: they may change while it is open for long."""
+        self._settings = load_settings(self._git, self._environ)
+        return self._settings
+
     @property
     def remark(self) -> str:
         """From where the memory written last is seen, if that is worth saying; else empty."""

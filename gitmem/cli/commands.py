@@ -11,6 +11,11 @@ SECTIONS = {
         ("deinit", "setup", "Undo what init did, exactly; the memories stay in git."),
         ("install", "install", "Make gitmem the memory of an agent: hooks, skill, MCP server."),
         ("uninstall", "install", "Take gitmem out of an agent's settings; memories stay in git."),
+        (
+            "mcp",
+            "mcp",
+            "Serve the memory to an agent, as an MCP server on standard input and output.",
+        ),
         ("completion", "setup", "Print the script that completes gitmem's commands in SHELL."),
     ),
     "Write": (

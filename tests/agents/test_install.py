@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -315,30 +316,41 @@ def test_the_registered_commands_run(
     hermetic: Path, repo: Path, agent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the shell, from a repository whose files would be imported, by an odd path."""
-    odd = hermetic / "it's my $HOME" / "python"
-    odd.parent.mkdir()
-    odd.symlink_to(sys.executable)
-    monkeypatch.setattr(sys, "executable", str(odd))
-    run_cli("init", cwd=repo)
-    run_cli("remember", "Use PostgreSQL: the team knows it", "-i", "critical", cwd=repo)
+    monkeypatch.setattr(sys, "executable", str(environment(hermetic / "it's my $HOME")))
+    monkeypatch.delenv("PYTHONPATH")
+    assert run_cli("init", cwd=repo).returncode == 0
+    told = run_cli("remember", "Use PostgreSQL: the team knows it", "-i", "critical", cwd=repo)
+    assert told.returncode == 0
     (repo / "json.py").write_text("raise SystemExit('imported from the repository')")
     install(agent)
     (line,) = commands(settings_of(hermetic, agent))["SessionStart"]
     said = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(repo)}
-    site = subprocess.run(
-        ["sh", "-c", "echo $PYTHONPATH"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     done = subprocess.run(
         ["sh", "-c", line],
         cwd=repo,
         input=json.dumps({**said, "source": "startup"}),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": ":".join([site, str(ROOT), *sys.path[1:]])},
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)["hookSpecificOutput"]
-    assert "the team knows it" in told["additionalContext"]
+    answer = json.loads(done.stdout)["hookSpecificOutput"]
+    assert "the team knows it" in answer["additionalContext"]
+
+
+def environment(folder: Path) -> Path:
+    """Make a virtual environment that has what this one has; return its interpreter.
+
+    A link to another environment's interpreter would have nothing: Python looks beside the link.
+    """
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(os.path.realpath(sys.executable))
+    (folder / "pyvenv.cfg").write_text(f"home = {sys.base_exec_prefix}/bin\n")
+    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
+    site.mkdir(parents=True)
+    (site / "all.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
+    return python
 
 
 def test_what_the_user_must_still_do_is_said(hermetic: Path) -> None:
