@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gitmem.search.indexes import Indexes
     from gitmem.search.late import TokenStore
 
-NEAREST, IN_HASTE = 100, 50
-"""Documents put forward; fewer in haste, when three are told of in the end."""
+NEAREST = 100
+"""Documents put forward."""
 
 LOOKED_THROUGH = 20_000
 """Documents that are looked at one by one, at most, in a process that answers one command."""
@@ -49,7 +49,7 @@ class Near:
                 return _ids(self._asked(meaning)), True
             except IndexUnusable as error:
                 self.warnings.append(f"{error.message}: searched without it")
-        return _ids(tokens.nearest(meaning.pooled, IN_HASTE if haste else NEAREST)), False
+        return _ids(tokens.nearest(meaning.pooled, NEAREST)), False
 
     def _looks_at_each(self, tokens: TokenStore, haste: bool) -> bool:
         alone = haste or (self._brief and not self._indexes.chroma)
