@@ -30,13 +30,18 @@ if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does with
     from gitmem.search.embedding import Embedder
     from gitmem.search.engine import Engine
     from gitmem.search.files import Files
+    from gitmem.search.indexes import Progress
     from gitmem.search.rounds import Rounds
     from gitmem.verbs.record import Recorder
     from gitmem.verbs.session import Session
 
 
 class Core:
-    """The parts of an open memory, and how it keeps up with what others write."""
+    """The parts of an open memory, and how it keeps up with what others write.
+
+    Attributes:
+        progress: told how long work goes on; what it raises ends the work.
+    """
 
     def __init__(
         self,
@@ -50,6 +55,7 @@ class Core:
         self._environ = environ
         self._backend: Backend = backend
         self._warnings: list[str] = []
+        self.progress: Progress = lambda what, done, all: None
         self._remark = ""
         self._git = open_repository(path, backend)
         self._settings: Settings = load_settings(self._git, environ)
@@ -219,9 +225,11 @@ class Core:
         from gitmem.search.indexes import Indexes
 
         chroma = self._settings["gitmem.chroma.url"]
+        brief = self._backend == "program"  # which is for one short command: see `open`
         indexes = Indexes(self._catalog, self._rounds, self._embedder, self._derived, chroma)
+        indexes.progress = self._tell
         mark = partial(self._marked, self._catalog)
-        return Engine(self._catalog, indexes, self._files, mark)
+        return Engine(self._catalog, indexes, self._files, mark, brief)
 
     def _rounds(self) -> Rounds | None:
         """Return the rounds of conversations; None where nothing was ever imported."""
@@ -251,4 +259,8 @@ class Core:
             return None
         from gitmem.search.files import Files
 
-        return Files(self._git.layout, self._derived / "files.sqlite")
+        path = self._derived / "files.sqlite"
+        return Files(self._git.layout, path, partial(self._tell, "files"))
+
+    def _tell(self, what: str, done: int, all: int) -> None:
+        self.progress(what, done, all)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -81,5 +82,5 @@ def _all(gm: Gitmem, since: str | None, dry_run: bool) -> list[ImportReport]:
 def _agent(
     gm: Gitmem, agent: str, path: str | None, since: str | None, dry_run: bool
 ) -> ImportReport:
-    with talk.progress(f"import {agent}") as tell:
-        return gm.import_transcripts(agent, path=path, since=since, dry_run=dry_run, progress=tell)
+    tell = partial(gm.progress, f"import {agent}")
+    return gm.import_transcripts(agent, path=path, since=since, dry_run=dry_run, progress=tell)

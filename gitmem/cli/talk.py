@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.lines import hint, when
@@ -16,22 +14,6 @@ if TYPE_CHECKING:
     from gitmem.sessions.model import Round, Session
     from gitmem.verbs.conversations import SessionEvent, SessionView
     from gitmem.verbs.imports import MemoryReport
-
-Tell = Callable[[int, int], None]
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Tell]:
-    """Show how far something is, on a terminal; ^C leaves what is done."""
-    if not sys.stderr.isatty():
-        yield lambda done, all: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, all: bar.update(task, completed=done, total=all)
 
 
 def imported(reports: Sequence[ImportReport]) -> View:

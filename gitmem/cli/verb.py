@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitmem.cli import render
+from gitmem.cli import progress, render
 from gitmem.cli.view import View
 from gitmem.errors import GitmemError, UsageError
 
@@ -93,7 +93,9 @@ def verb(*examples: str) -> Callable[[Callable[..., View]], Verb]:
         def run(**params: Any) -> None:
             with open_here() as gm:
                 try:
-                    answer(function(gm, **typed(params)), gm)
+                    with progress.shown(not current().json) as gm.progress:
+                        view = function(gm, **typed(params))
+                    answer(view, gm)
                 except GitmemError:
                     render.warn([*gm.warnings, *current().warnings])
                     raise

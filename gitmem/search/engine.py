@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
-from gitmem.search.base import Candidate, Closeness, Index, IndexMoved, IndexUnusable
+from gitmem.search.base import Candidate, Closeness, Index, IndexUnusable
 from gitmem.search.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
+from gitmem.search.near import Near
 from gitmem.search.rank import Evidence
 from gitmem.search.rounds import PREFIX
 from gitmem.search.rows import Filter
@@ -28,13 +30,12 @@ if TYPE_CHECKING:
     from gitmem.search.condition import Condition
     from gitmem.search.embedding import QueryVectors
     from gitmem.search.files import Files
-    from gitmem.search.vectors import Vectors
 
 CANDIDATES = 300
 """Documents that the lexical index puts forward to be ranked."""
 
-NEAREST = 100
-"""Documents that Chroma puts forward."""
+IN_HASTE = 100
+"""The same for a question in haste, of whose hits three are told: 99 of 100 are those of 300."""
 
 EVERY = 100_000
 """Candidates asked for where a filter may drop most of them."""
@@ -60,8 +61,8 @@ class Question:
         session: the ``AGENT/ID`` that a round must be of.
         today: for "last week", and for how old a document is.
         branch: the branch that one is on.
-        haste: answer from what is indexed, by the word and the token vectors alone; the text is a
-            prompt, whose dashes and quotes were not typed as those of a search.
+        haste: answer from what is indexed, without Chroma; the text is a prompt, whose dashes and
+            quotes were not typed as those of a search.
     """
 
     text: str
@@ -104,13 +105,15 @@ class Engine:
         indexes: Indexes,
         files: Callable[[], Files | None],
         marked: Callable[[Sequence[Memory]], Sequence[Memory]],
+        brief: bool = False,
     ) -> None:
-        """`marked` says which memories are stale."""
+        """`marked` says which memories are stale; `brief` is a process that answers one command."""
         self.indexes = indexes
         self._catalog = catalog
         self._find_files = files
         self._marked = marked
         self.warnings: list[str] = []
+        self._near = Near(indexes, self.warnings, brief)
 
     @cached_property
     def files(self) -> Files | None:
@@ -140,6 +143,9 @@ class Engine:
     def clear(self) -> None:
         """Drop the indexes; the next question makes them anew."""
         self.indexes.clear()
+        with suppress(IndexUnusable):  # a search says it
+            if self.files is not None:
+                self.files.clear()
 
     def close(self) -> None:
         """Close every file."""
@@ -171,10 +177,12 @@ class Engine:
         meaning: QueryVectors | None,
         searched: list[str],
     ) -> dict[str, tuple[Found, Evidence]]:
-        near = self._near(question, meaning, searched)
+        near, by_chroma = self._near.find(meaning, question.haste) if meaning else ((), False)
+        searched += ["vectors"] if by_chroma else []
         index, name = self._ready(question.haste)
         searched.append(name)
-        many = EVERY if question.filtered else max(CANDIDATES, 3 * question.limit)
+        usual = IN_HASTE if question.haste else CANDIDATES
+        many = EVERY if question.filtered else max(usual, 3 * question.limit)
         candidates = index.search(query, many, near)
         found = self._allowed(question, [candidate.id for candidate in candidates])
         close = self._closeness(meaning, [*found])
@@ -220,29 +228,6 @@ class Engine:
             self.warnings.append(f"{error.message}: searched by words alone")
             return None
 
-    def _near(
-        self, question: Question, meaning: QueryVectors | None, searched: list[str]
-    ) -> list[str]:
-        """Return the documents that Chroma finds nearest."""
-        if meaning is None or question.haste or self.indexes.vectors is None:
-            return []
-        try:
-            near = self._nearest(self.indexes.vectors, meaning)
-        except IndexUnusable as error:
-            self.warnings.append(f"{error.message}: searched without it")
-            return []
-        searched.append("vectors")
-        return [candidate.id for candidate in near]
-
-    def _nearest(self, vectors: Vectors, meaning: QueryVectors) -> list[Candidate]:
-        self.indexes.catch_up(vectors)
-        try:
-            return vectors.nearest(meaning.pooled, NEAREST)
-        except IndexMoved as error:  # it was damaged, and is gone
-            self.warnings.append(f"{error.message}; they are made again")
-            self.indexes.catch_up(vectors)
-            return vectors.nearest(meaning.pooled, NEAREST)
-
     def _closeness(
         self, meaning: QueryVectors | None, ids: Sequence[str]
     ) -> Mapping[str, Closeness]:
@@ -283,6 +268,7 @@ class Engine:
             if not question.haste:
                 files.catch_up()
             found = files.search(query, max(question.limit, _ROOM))
+            self.warnings += files.warnings
         except IndexUnusable as error:
             self.warnings.append(f"{error.message}: files were not searched")
             return {}

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from gitmem.search.vectors import Vectors
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, how much of it, and of how much."""
+"""Called with what is done, how much of it, and of how much; 0 where nobody knows."""
+
+STEP = 500
+"""Documents between two words about how indexing goes on."""
 
 MEMORIES, SESSIONS = "catalog", "sessions"
 """What an index has caught up with, as it names them."""
@@ -37,6 +40,7 @@ class Indexes:
     """The derived indexes in one folder.
 
     Attributes:
+        chroma: the URL of a Chroma server; empty where Chroma is embedded.
         progress: told how indexing goes on.
     """
 
@@ -53,7 +57,7 @@ class Indexes:
         self._rounds: Rounds | None = None
         self._find_embedder = embedder
         self._folder = folder
-        self._chroma = chroma
+        self.chroma = chroma
         self.progress: Progress = lambda what, done, all: None
 
     def over(self, catalog: Catalog) -> Indexes:
@@ -107,7 +111,7 @@ class Indexes:
             return None
         from gitmem.search.vectors import Vectors
 
-        return Vectors(self._folder / "vectors", self.tokens, self._chroma)
+        return Vectors(self._folder / "vectors", self.tokens, self.chroma)
 
     def now(self) -> Seen:
         """Return what an index has seen that has everything; finds entities first."""
@@ -130,6 +134,8 @@ class Indexes:
         def changes(since: Seen) -> Iterator[Change]:
             for change in self._changes(since):
                 ids.add(change.id)
+                if not len(ids) % STEP:
+                    self.progress("indexing", len(ids), 0)
                 yield change
 
         if not _continues(index.seen(), now):

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -334,13 +333,17 @@ def test_where_no_file_can_be_written_all_is_found_nevertheless(repo: Path, tmp_
 
 
 INDEXER = """
-import sys
+import sys, time
 from pathlib import Path
 from gitmem.journal.opening import open_repository
 from gitmem.search.files import Files
-repo = Path(sys.argv[1])
-files = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite")
-print("ready", flush=True)
+repo, halts = Path(sys.argv[1]), sys.argv[2] == "halts"
+def progress(done, all):
+    if 0 < done < all:
+        print(done, flush=True)
+        while halts:
+            time.sleep(1)
+files = Files(open_repository(repo).layout, repo / ".git" / "gitmem" / "files.sqlite", progress)
 files.catch_up()
 """
 
@@ -349,13 +352,17 @@ def test_two_index_at_once_and_one_is_killed(repo: Path, files: Files) -> None:
     for n in range(400):
         (repo / f"f{n}.txt").write_text(f"giraffe number{n}\n" * 20)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", INDEXER, str(repo)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(2)]
-    for process in both:
-        assert process.stdout and process.stdout.readline()
-    time.sleep(0.05)
-    both[0].send_signal(signal.SIGKILL)
-    assert [process.wait() for process in both] == [-signal.SIGKILL, 0]
+
+    def index(how: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", INDEXER, str(repo), how]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+
+    halted = index("halts")
+    assert halted.stdout and halted.stdout.readline(), "it is in the middle of it"
+    other = index("goes on")
+    assert other.stdout and other.stdout.readline(), "and so is this one"
+    halted.kill()
+    assert [halted.wait(), other.wait()] == [-signal.SIGKILL, 0]
     again = opened(repo)
     assert all(paths(again, f"number{n}")[0] == f"f{n}.txt" for n in (0, 199, 399))
 
