@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,18 @@ def tree(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder with its content."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def environment(folder: Path) -> Path:
+    """Make a virtual environment that has what this one has; return its interpreter.
+
+    A link to another environment's interpreter would have nothing: Python looks beside the link.
+    """
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(os.path.realpath(sys.executable))
+    (folder / "pyvenv.cfg").write_text(f"home = {sys.base_exec_prefix}/bin\n")
+    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
+    site.mkdir(parents=True)
+    (site / "all.pth").write_text("\n".join([str(SAMPLES.parents[2]), *filter(None, sys.path)]))
+    return python

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import sysconfig
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +19,14 @@ from click.testing import Result
 from gitmem.agents.install import hooks as hooks_module
 from gitmem.agents.install import jsontext
 from gitmem.cli.install import NAMES
+from tests.agents.hooked import environment
 from tests.cli.conftest import invoke
 from tests.support import git, run_cli
 
 EVENTS = {
     "claude-code": ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
     "codex": ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
-    "gemini": ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"),
+    "gemini": ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"),
 }
 SETTINGS = {
     "claude-code": ".claude/settings.json",
@@ -87,8 +87,6 @@ COMMENTED = """\
   } // the very last
 } // after it
 """
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def at(path: Path, text: str) -> Path:
@@ -161,7 +159,7 @@ def test_what_is_there_stays_and_comes_back(hermetic: Path, agent: str, sample: 
     before = jsontext.parse(text, comments=True)
     install(agent)
     after = jsontext.parse(path.read_bytes().decode(), comments=True)
-    assert len(commands(path)) == 5
+    assert len(commands(path)) == len(EVENTS[agent])
     assert list(after)[: len(before)] == list(before), "keys keep their order"
     for event, groups in before.get("hooks", {}).items():
         assert after["hooks"][event][: len(groups)] == groups
@@ -288,7 +286,7 @@ def test_hooks_that_are_there_twice_or_for_other_occasions_become_one(hermetic: 
     install("claude-code")
     found = commands(path)
     assert sorted(found) == sorted(EVENTS["claude-code"])
-    assert [len(lines) for lines in found.values()] == [1] * 5
+    assert [len(lines) for lines in found.values()] == [1] * len(EVENTS["claude-code"])
     kept = json.loads(path.read_text())["hooks"]["SessionStart"][0]
     assert kept == {"matcher": "resume", "hooks": [{"command": "x"}]}
 
@@ -336,21 +334,6 @@ def test_the_registered_commands_run(
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)["hookSpecificOutput"]
     assert "the team knows it" in answer["additionalContext"]
-
-
-def environment(folder: Path) -> Path:
-    """Make a virtual environment that has what this one has; return its interpreter.
-
-    A link to another environment's interpreter would have nothing: Python looks beside the link.
-    """
-    python = folder / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.symlink_to(os.path.realpath(sys.executable))
-    (folder / "pyvenv.cfg").write_text(f"home = {sys.base_exec_prefix}/bin\n")
-    site = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
-    site.mkdir(parents=True)
-    (site / "all.pth").write_text("\n".join([str(ROOT), *filter(None, sys.path)]))
-    return python
 
 
 def test_what_the_user_must_still_do_is_said(hermetic: Path) -> None:
@@ -443,7 +426,7 @@ def test_without_a_part_it_is_taken_out_again(hermetic: Path, agent: str) -> Non
     assert "gitmem" in servers()
     install(agent, "--without", "mcp")
     assert servers() == {}
-    assert len(commands(settings_of(hermetic, agent))) == 5
+    assert len(commands(settings_of(hermetic, agent))) == len(EVENTS[agent])
     install(agent, "--without", "hooks", "--without", "mcp")
     assert (settings_of(hermetic, agent).parent / "skills/gitmem/SKILL.md").is_file()
     assert not settings_of(hermetic, agent).exists()
@@ -560,7 +543,7 @@ def test_variables_say_where_agents_are(
     ):
         monkeypatch.setenv(variable, str(tmp_path / agent))
         install(agent)
-        assert len(commands(tmp_path / agent / path)) == 5
+        assert len(commands(tmp_path / agent / path)) == len(EVENTS[agent])
         assert not settings_of(hermetic, agent).exists()
 
 
@@ -576,8 +559,9 @@ def test_links_of_dotfiles_are_followed_and_stay(hermetic: Path) -> None:
     (hermetic / ".codex").symlink_to(dotfiles)
     install("claude-code")
     install("codex")
-    assert path.is_symlink() and len(commands(real)) == 5
-    assert (hermetic / ".codex").is_symlink() and len(commands(dotfiles / "hooks.json")) == 5
+    assert path.is_symlink() and len(commands(real)) == len(EVENTS["claude-code"])
+    assert (hermetic / ".codex").is_symlink()
+    assert len(commands(dotfiles / "hooks.json")) == len(EVENTS["codex"])
     assert install("claude-code").stdout == "everything is in place\n"
     uninstall("claude-code")
     uninstall("codex")
@@ -632,7 +616,7 @@ def test_in_a_project_git_is_told_to_ignore_it(hermetic: Path, repo: Path, agent
     before = exclude.read_bytes()
     (repo / "sub").mkdir()
     install("-C", str(repo / "sub"), agent, "--project")
-    assert len(commands(repo / PROJECT[agent])) == 5
+    assert len(commands(repo / PROJECT[agent])) == len(EVENTS[agent])
     assert not settings_of(hermetic, agent).exists()
     assert git(repo, "status", "--porcelain") == ""
     everything = tree(repo)
@@ -729,7 +713,8 @@ def test_two_installs_at_once(hermetic: Path, repo: Path) -> None:
     ]
     assert [process.wait() for process in running] == [0] * 6
     for agent in ("claude-code", "gemini"):
-        assert [len(lines) for lines in commands(settings_of(hermetic, agent)).values()] == [1] * 5
+        found = commands(settings_of(hermetic, agent))
+        assert [len(lines) for lines in found.values()] == [1] * len(EVENTS[agent])
         uninstall(agent)
     assert settings_of(hermetic, "claude-code").read_text() == THEIRS
     assert settings_of(hermetic, "gemini").read_text() == COMMENTED
@@ -750,7 +735,7 @@ def test_a_file_that_changes_in_between_is_read_again(
 
     monkeypatch.setattr(Folder, "write", meddling)
     install("claude-code")
-    assert meddled and len(commands(path)) == 5
+    assert meddled and len(commands(path)) == len(EVENTS["claude-code"])
     assert json.loads(path.read_text())["c"] == 3
     uninstall("claude-code")
     assert path.read_text() == '{"a": 1, "b": 2, "c": 3}'
@@ -780,7 +765,7 @@ def test_a_crash_before_the_file_is_written_is_made_good(
     uninstall("gemini")
     assert path.read_text() == COMMENTED
     install("gemini")
-    assert len(commands(path)) == 5
+    assert len(commands(path)) == len(EVENTS["gemini"])
 
 
 # -- dry runs -------------------------------------------------------------------------------------
@@ -812,7 +797,7 @@ def test_the_sections_of_the_page_work_as_written(hermetic: Path, repo: Path) ->
     for line in lines:
         install("-C", str(repo), *shlex.split(line)[2:])
     for agent in AGENTS:
-        assert len(commands(settings_of(hermetic, agent))) == 5
+        assert len(commands(settings_of(hermetic, agent))) == len(EVENTS[agent])
     assert (repo / "AGENTS.md").exists() and (repo / ".git/hooks/post-commit").exists()
 
 

@@ -17,6 +17,8 @@ def _groups(python: str) -> dict[str, dict[str, object]]:
     """Return the hooks by event; times are in milliseconds.
 
     None has a matcher: it would be compared as a whole, and a session has several ways to start.
+    PreCompress is not among them: Gemini CLI 0.61 calls it before every prompt, whether it will
+    compress or not, and waits (3.6 s); what it compresses stays in the transcript.
     """
 
     def group(event: str, timeout: int) -> dict[str, object]:
@@ -28,7 +30,6 @@ def _groups(python: str) -> dict[str, dict[str, object]]:
         "SessionStart": group("session-start", 10_000),
         "BeforeAgent": group("prompt", 5_000),
         "AfterAgent": group("stop", 60_000),
-        "PreCompress": group("pre-compact", 20_000),
         "SessionEnd": group("session-end", 3_000),
     }
 
