@@ -107,6 +107,8 @@ class Settings:
                 return parse(setting, team[setting.name], f"{TEAM_FILE}: {setting.name}")
             except UsageError as error:  # somebody's text must not stop this user's work
                 self.warnings.append(error.message)
+            except ValueError:  # a number of more digits than Python will spell
+                self.warnings.append(f"{TEAM_FILE}: '{setting.name}' is too large a number")
         return setting.default
 
 

@@ -73,6 +73,7 @@ class Core:
         )  # fmt: skip
         self._judge = Judge(self._git, self._sight.lines, self._folder, self._trust_setting)
         self._sight.untrusted = self._judge.untrusted
+        self._journals.shared.heeds = lambda event: self._judge.trusts(event.by)
         self._staleness = Staleness(self._git)
 
     def __enter__(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +15,7 @@ from gitmem.model import JournalName
 from gitmem.search.base import IndexUnusable
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
+    from gitmem.journal.codec import Event
     from gitmem.journal.purge import Purged
     from gitmem.journal.transfer import Remote
     from gitmem.verbs.purge import Purge, Trace
@@ -81,12 +82,11 @@ class Purging(Searching):
             Unavailable: it cannot be done now.
         """
         from gitmem.journal.purge import adopt_purge
-        from gitmem.journal.purged import purged
 
         author = self._git.identity()
         self._fresh()
         journal = self._journals.writable(JournalName.SHARED)
-        known = purged(journal.notes, theirs) | purged(journal.notes, journal.notes.tip())
+        known = journal.purged(theirs) | journal.purged(journal.notes.tip())
 
         def adopt() -> list[Purged]:
             done = adopt_purge(journal, theirs, author, self._next_at())
@@ -197,6 +197,27 @@ class Purging(Searching):
 
     # -- elsewhere ------------------------------------------------------------------------------
 
+    def _look_at(self, lines: Sequence[bytes], theirs: str | None = None) -> None:
+        """Look at lines that are about to leave; `theirs` is what a remote has.
+
+        Raises:
+            Refused: one holds what looks like a secret, or would bring back what was purged.
+        """
+        from gitmem.journal.purged import About, purged
+        from gitmem.verbs.sharing import stop_return, stop_secrets
+
+        stop_secrets(lines, self._events_of)
+        notes = self._journals.shared.notes
+        gone = purged(notes, notes.tip()) | purged(notes, theirs)
+        returning = [line for line in lines if About(gone)(line)] if gone else []
+        if returning:
+            self._fresh()
+            stop_return(returning, gone, self._catalog.hidden)
+
+    def _events_of(self, memory: str) -> Iterable[Event]:
+        self._fresh()
+        return self._catalog.events(memory)
+
     def _remote_to_force(self, name: str | None, terminal: bool) -> Remote:
         from gitmem.journal.transfer import Remote
         from gitmem.verbs.sharing import choose
@@ -214,12 +235,11 @@ class Purging(Searching):
         from gitmem.journal import merging, sharing
         from gitmem.journal.purge import adopt_purge
         from gitmem.journal.purged import About
-        from gitmem.verbs.sharing import stop_secrets
 
         journal, at = self._journals.writable(JournalName.SHARED), self._next_at()
         theirs, about = sharing.fetch(journal, remote), About([id])
         lacking = [line for _, line in journal.notes.added(theirs, journal.notes.tip())]
-        stop_secrets([line for line in lacking if not about(line)], self._catalog.events)
+        self._look_at([line for line in lacking if not about(line)], theirs)
         if theirs is None:
             return None
         seconds = int(self._now().timestamp())

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gitmem.api.purging import Purging
 from gitmem.errors import GitmemError, NotFound, Refused, UsageError
-from gitmem.journal.purged import About, purged
+from gitmem.journal.purged import About
 from gitmem.journal.tracking import tracking
-from gitmem.model import JournalName
 from gitmem.verbs import setup
 from gitmem.verbs.draft import Draft
 from gitmem.verbs.redaction import ALLOWED
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
-    from gitmem.journal.codec import Event
     from gitmem.journal.journals import Journal
     from gitmem.journal.transfer import Progress, Remote
     from gitmem.verbs.sharing import Pulled, Pushed, RemoteState
@@ -51,7 +49,7 @@ class Sharing(Purging):
             Unavailable: the remote cannot be reached, or does not take it; all is kept here.
         """
         from gitmem.journal import sharing
-        from gitmem.verbs.sharing import Pushed, memories, stop_secrets
+        from gitmem.verbs.sharing import Pushed, memories
 
         there = self._remote_named(remote, terminal, limit, progress)
         if self._initialised:  # hand edits are pushed too
@@ -68,7 +66,7 @@ class Sharing(Purging):
         receipt = sharing.push(
             self._shared,
             there,
-            lambda lines: stop_secrets(lines, self._events_of),
+            self._look_at,
             take_in,
         )
         if received and self._initialised:
@@ -166,13 +164,9 @@ class Sharing(Purging):
         """Take hand edits in and show what is here, as any verb does that changes something."""
         self._session.settle(self._fresh)
 
-    def _events_of(self, memory: str) -> Iterable[Event]:
-        self._fresh()
-        return self._catalog.events(memory)
-
     @property
     def _shared(self) -> Journal:
-        return self._journals.writable(JournalName.SHARED)
+        return self._journals.shared
 
     def _default_remote(self) -> str | None:
         from gitmem.verbs.sharing import choose
@@ -204,22 +198,21 @@ class Sharing(Purging):
             Refused: the journals differ by a purge, and that is for the user to decide.
         """
         from gitmem.journal.merging import Merged, merge
-        from gitmem.verbs.sharing import met
+        from gitmem.verbs.sharing import met, unheeded
 
         journal, author = self._shared, self._restorer()
         found = merge(journal, tip, remote, author, int(self._now().timestamp()))
         if isinstance(found, Merged):
             self._fetched.note(tracking(remote), tip)
+            self._warnings += unheeded(found.lines, journal.heeds, remote)
             return found.lines
         stuck = pushing and found.stale
         if stuck or (found.foreign(author) and not accept_purge):
-            raise Refused(
-                *met(found, remote, author, [*purged(journal.notes, journal.notes.tip())])
-            )
+            raise Refused(*met(found, remote, author, [*journal.purged(journal.notes.tip())]))
         new = [line for _, line in journal.notes.added(journal.notes.tip(), tip)]
-        self._warnings += self.adopt_purge(tip)
+        self._warnings += [*self.adopt_purge(tip), *unheeded(new, journal.heeds, remote)]
         self._fetched.note(tracking(remote), tip)
-        gone = About(purged(journal.notes, journal.notes.tip()))
+        gone = About(journal.purged(journal.notes.tip()))
         return [line for line in new if not gone(line)]
 
     def _allow_secrets(self, ids: Sequence[str]) -> None:

@@ -114,9 +114,9 @@ class Writing(Reading):
         return self._write([Draft("forget", memory, {"reason": content.reason(reason)})], "forget")
 
     def restore(self, id: str) -> Memory:
-        """Bring a forgotten memory back."""
+        """Bring a forgotten memory back, or keep it as it is against what others propose."""
         memory = self.show(id)
-        if not memory.forgotten:
+        if not memory.forgotten and not memory.proposed:
             raise UsageError(f"'{self.short(memory.id)}' is not forgotten")
         return self._write([Draft("restore", memory)], "restore")
 

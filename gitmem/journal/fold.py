@@ -70,6 +70,8 @@ def fold_memory(
         return None
     seen = [event for event in lineage.known if event.op == "purge" or _in(event, visible)]
     weighed = weigh(root, seen, trusted)
+    if weighed.others:  # nor do they decide which of two others came first
+        weighed = weighed._replace(counted=lineage.sorted(weighed.counted))
     ops = {event.op for event in weighed.counted}
     # Any visible event but a forget brings its remember: it may stand on a commit a rebase dropped.
     if "purge" in ops or not ops - {"forget"}:
@@ -87,6 +89,28 @@ def _in(event: Event, ids: Container[str] | None) -> bool:
     return ids is None or event.id in ids
 
 
+def _sorted(events: Mapping[str, Event], bases: Mapping[str, set[str]]) -> list[Event]:
+    """Return events after those they build on, and else by (at, id)."""
+    if len(events) == 1:
+        return list(events.values())
+    waiting = {id: len(seen) for id, seen in bases.items()}
+    children: dict[str, list[str]] = defaultdict(list)
+    for id, seen in bases.items():
+        for base in seen:
+            children[base].append(id)
+    ready = [(events[id].at, id) for id, count in waiting.items() if not count]
+    heapq.heapify(ready)
+    order: list[Event] = []
+    while ready:
+        _, id = heapq.heappop(ready)
+        order.append(events[id])
+        for child in children[id]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heapq.heappush(ready, (events[child].at, child))
+    return order
+
+
 class Lineage:
     """The events of one memory in causal order, and who saw whom.
 
@@ -100,7 +124,7 @@ class Lineage:
         self.root = next(roots, None)
         self._events = {event.id: event for event in events}
         self._bases = {event.id: self._seen_by(event) for event in events}
-        order = self._sort()
+        order = _sorted(self._events, self._bases)
         self.known = [event for event in order if event.understood]
         self._rank = {event.id: index for index, event in enumerate(order)}
         self._ancestors = self._close(order)
@@ -110,26 +134,6 @@ class Lineage:
             return set()
         bases = {base for base in event.base if base in self._events and base != event.id}
         return bases | {self.root.id} if self.root else bases
-
-    def _sort(self) -> list[Event]:
-        if len(self._events) == 1:
-            return list(self._events.values())
-        waiting = {id: len(bases) for id, bases in self._bases.items()}
-        children: dict[str, list[str]] = defaultdict(list)
-        for id, bases in self._bases.items():
-            for base in bases:
-                children[base].append(id)
-        ready = [(self._events[id].at, id) for id, count in waiting.items() if not count]
-        heapq.heapify(ready)
-        order: list[Event] = []
-        while ready:
-            _, id = heapq.heappop(ready)
-            order.append(self._events[id])
-            for child in children[id]:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    heapq.heappush(ready, (self._events[child].at, child))
-        return order
 
     def _close(self, order: Sequence[Event]) -> list[int] | None:
         """Return each event's ancestors as a bit set over ranks; None where all form one chain."""
@@ -150,6 +154,14 @@ class Lineage:
         if self._ancestors is None:
             return low < high
         return bool(self._ancestors[high] >> low & 1)
+
+    def sorted(self, events: Sequence[Event]) -> list[Event]:
+        """Return some of the events, given in order, in the order they have without the rest."""
+        times = [(event.at, event.id) for event in events]
+        if times == sorted(times):
+            return list(events)
+        bases = {one.id: {o.id for o in events if self.saw(one, o)} for one in events}
+        return _sorted({event.id: event for event in events}, bases)
 
     def concurrent(self, one: Event, other: Event) -> bool:
         """Whether neither writer had seen the other's event."""
@@ -213,13 +225,18 @@ class _Folding:
         )
 
     def _proposed(self) -> list[Event]:
-        """Return what others wrote and nobody one trusts has answered, in order."""
-        answers = [event for event in self._seen if event is not self._root and _answers(event)]
+        """Return what others wrote and nobody one trusts has answered, in order.
+
+        A purge is not lost among many: it is for the user to decide.
+        """
+        mine = [event for event in self._seen if event is not self._root]
+        latest = self._others[::-1]
         others = (
-            event for event in reversed(self._others)
-            if not any(self._lineage.saw(answer, event) for answer in answers)
+            event for event in sorted(latest, key=lambda event: event.op != "purge")
+            if not any(_answers(one, event) and self._lineage.saw(one, event) for one in mine)
         )  # fmt: skip
-        return [*islice(others, PROPOSALS)][::-1]
+        shown = {event.id for event in islice(others, PROPOSALS)}
+        return [event for event in self._others if event.id in shown]
 
     def _heads(self, proposed: Sequence[Event]) -> tuple[str, ...]:
         """Return what the next writer has seen: the proposals too, which it answers."""
@@ -306,7 +323,10 @@ def _value(event: Event, field: str) -> Any:
     return event.fields.get(field)
 
 
-def _answers(event: Event) -> bool:
+def _answers(event: Event, proposal: Event) -> bool:
+    """Whether an event by who has seen a proposal decides about it; of a purge, only on purpose."""
+    if proposal.op == "purge":
+        return event.op == "restore"
     return event.op in ("forget", "restore") or any(_value(event, field) for field in FIELDS)
 
 

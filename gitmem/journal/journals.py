@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
+from gitmem.journal.codec import Event
 from gitmem.journal.git import Backend, Git, RefUpdate
 from gitmem.journal.notes import Additions, Appended, NotesRef, Race
 from gitmem.journal.opening import open_bare
@@ -40,6 +41,13 @@ class Journal:
         self.name = name
         self.git = git
         self.notes = NotesRef(git, f"refs/notes/gitmem/{name}", f"refs/gitmem/kept/{name}")
+        self.heeds: Callable[[Event], bool] = lambda _: True
+        """Which purges are carried out. A line is all it takes to write one under any name: those
+        by whom one does not trust drop nothing, and keep nothing from coming back."""
+
+    def purged(self, tip: str | None) -> dict[str, Event]:
+        """Return the purges at `tip` that are carried out, by the id of the memory."""
+        return purged(self.notes, tip, self.heeds)
 
     def append(self, additions: Additions, message: str, author: str, at: int) -> Appended | None:
         """Add lines in one commit, and return when the kept ref holds them too.
@@ -102,7 +110,7 @@ class Journal:
                 continue
             for anchor, line in self.notes.added(tip, commit):
                 lost[anchor].append(line)
-        about = About(purged(self.notes, tip)) if lost and tip else None
+        about = About(self.purged(tip)) if lost and tip else None
         if about is None or not about.ids:
             return lost
         kept = {at: [line for line in lines if not about(line)] for at, lines in lost.items()}
@@ -157,6 +165,11 @@ class Journals:
             if name not in self._open and path.is_dir():  # another process may have made it
                 self._open[name] = Journal(name, open_bare(path, self._backend))
         return iter(self._open.values())
+
+    @property
+    def shared(self) -> Journal:
+        """The journal that is pushed and pulled."""
+        return self._open[JournalName.SHARED]
 
     def get(self, name: JournalName) -> Journal | None:
         """Return a journal if it exists."""

@@ -8,6 +8,9 @@ leaves the old state, or the new one and a note, and the next purge ends the wor
 For the merge of what was fetched (`journal.sharing`): `meets` says whether the remote's journal and
 ours differ by a purge. Then histories must not be merged, for either would carry the text back:
 `adopt_purge` takes the remote's journal, without what is purged here, and appends our own lines.
+
+A purge that the journal does not heed, for want of trust, is a line like any other here: it drops
+nothing and is merged; the fold shows it as proposed.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from gitmem.journal.history import History
 from gitmem.journal.journals import Journal
 from gitmem.journal.notes import Race, split
 from gitmem.journal.objects import decode as decode_text
-from gitmem.journal.purged import About, anchor, purged
+from gitmem.journal.purged import About, anchor
 from gitmem.journal.raw import RawObjects
 from gitmem.journal.reflogs import Reflogs
 from gitmem.journal.rewrite import Rewriter
@@ -138,7 +141,7 @@ def _rewrite(
         RefMoved: somebody wrote meanwhile; nothing was changed.
     """
     base = rewriter.rewrite(tip)
-    there = purged(journal.notes, tip)
+    there = journal.purged(tip)
     dropped = {decode(line).memory or "" for line in rewriter.dropped}
     ids = sorted({*dropped, *record.memories, *rewriter.about.ids.intersection(there)})
     if base == tip and all(id in there for id in ids):
@@ -281,7 +284,7 @@ def meets(journal: Journal, theirs: str) -> Meeting | None:
     mine = journal.notes.tip()
     if mine is None or mine == theirs:
         return None
-    here, there = purged(journal.notes, mine), purged(journal.notes, theirs)
+    here, there = journal.purged(mine), journal.purged(theirs)
     unseen = {id: event for id, event in there.items() if id not in here}
     with RawObjects(journal.git.layout) as raw:
         if unseen and Rewriter(raw, About(unseen)).rewrite(mine, hide=theirs) == mine:
@@ -305,7 +308,7 @@ def adopt_purge(journal: Journal, theirs: str, author: str, at: str) -> Purged |
         race = Race()
         while True:
             tip = _settled(journal, author, at)
-            here, there = purged(journal.notes, tip), purged(journal.notes, theirs)
+            here, there = journal.purged(tip), journal.purged(theirs)
             about = About({**here, **there, **dict.fromkeys(record.memories)})
             rewriter = Rewriter(raw, about)
             base = rewriter.rewrite(theirs)

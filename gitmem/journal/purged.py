@@ -7,7 +7,7 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.journal.codec import BrokenLine, Event, decode, event_id
@@ -50,8 +50,10 @@ def anchor(layout: Layout) -> str:
     return object_id("tree", b"", layout.object_format)
 
 
-def purged(notes: NotesRef, tip: str | None) -> dict[str, Event]:
-    """Return the purges that stand at `tip`, by the id of the memory."""
+def purged(
+    notes: NotesRef, tip: str | None, heeded: Callable[[Event], bool] | None = None
+) -> dict[str, Event]:
+    """Return the purges that stand at `tip`, by the id of the memory; `heeded` are those wanted."""
     found: dict[str, Event] = {}
     for line in notes.note(tip, anchor(notes.layout)) if tip else ():
         if b'"op":"purge"' not in line:
@@ -60,6 +62,8 @@ def purged(notes: NotesRef, tip: str | None) -> dict[str, Event]:
             event = decode(line)
         except BrokenLine:
             continue
-        if event.op == "purge" and event.understood and event.memory:
-            found.setdefault(event.memory, event)
+        if event.op != "purge" or not event.understood or not event.memory:
+            continue
+        if event.memory not in found and (heeded is None or heeded(event)):
+            found[event.memory] = event
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gitmem.journal.codec import decode
 from gitmem.model import Memory
-from gitmem.search.events import EventTable, Mark
+from gitmem.search.events import UNTRUSTED, EventTable, Mark
 from gitmem.search.rows import (
     IS_DATE,
     Filter,
@@ -122,15 +122,16 @@ class Catalog(EventTable):
             ),
         }
 
-    def purged(self) -> list[str]:
-        """Return the memories that a purge names."""
-        sql = "SELECT DISTINCT memory FROM events WHERE op='purge' AND understood ORDER BY 1"
+    def purged(self, heeded: bool = False) -> list[str]:
+        """Return the memories that a purge names; `heeded`: one by somebody whom one trusts."""
+        by = f"AND (author {UNTRUSTED}) IS NOT TRUE" if heeded else ""
+        sql = f"SELECT DISTINCT memory FROM events WHERE op='purge' AND understood {by} ORDER BY 1"
         return [row[0] for row in self._db.rows(sql)]
 
     def returned(self) -> list[str]:
         """Return the memories that a purge names and that have other events all the same."""
         sql = "SELECT DISTINCT memory FROM events WHERE op != 'purge' AND understood"
-        return sorted({row[0] for row in self._db.rows(sql)}.intersection(self.purged()))
+        return sorted({row[0] for row in self._db.rows(sql)}.intersection(self.purged(heeded=True)))
 
     def check(self) -> str | None:
         """Return what SQLite finds wrong with the file, or None."""

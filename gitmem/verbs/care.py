@@ -11,7 +11,7 @@ from gitmem.errors import NoIdentity
 from gitmem.journal import clock
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal, Journals
-from gitmem.journal.purged import About, purged
+from gitmem.journal.purged import About
 from gitmem.model import ID_LENGTH
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
@@ -202,7 +202,7 @@ def _restore(journal: Journal, author: str, at: int) -> int:
         return 0
     present = set(journal.notes.read(tip))
     lost: dict[str, dict[bytes, None]] = {}
-    gone = About(purged(journal.notes, tip))
+    gone = About(journal.purged(tip))
     for anchor, line in journal.notes.history(tip):
         if (anchor, line) not in present and not gone(line):
             lost.setdefault(anchor, {})[line] = None

@@ -118,7 +118,7 @@ class _Here:
         self._places = {
             (journal, anchor, event_id(line)) for journal, anchor, line in catalog.placed()
         }
-        self._purged = About(catalog.purged())
+        self._purged = About(catalog.purged(heeded=True))
 
     def has(self, record: Record) -> bool:
         """Whether a line stands there already, here or earlier in the file."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.config import TEAM_FILE, Settings
 from gitmem.journal.git import Git
+
+if TYPE_CHECKING:  # yaml takes 30 ms
+    from yaml import SafeLoader
 
 LARGEST = 64 * 1024
 """A team file is a page; whatever is larger is not one."""
@@ -31,13 +34,26 @@ def _team(workdir: Path | None) -> tuple[Mapping[str, Any], str]:
     try:
         if path.stat().st_size > LARGEST:
             return {}, f"{TEAM_FILE} is larger than {LARGEST:,} bytes and is ignored"
-        found = yaml.safe_load(path.read_bytes())
+        found = yaml.load(path.read_bytes(), _loader())
     except (OSError, yaml.YAMLError, RecursionError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         return {}, f"{TEAM_FILE} cannot be read and is ignored: {reason}"
     if found is None or isinstance(found, dict):
         return found or {}, ""
     return {}, f"{TEAM_FILE} holds no settings and is ignored"
+
+
+def _loader() -> type[SafeLoader]:
+    """Return a loader of plain values: by aliases, ten lines of YAML say more than memory holds."""
+    import yaml
+
+    class Plain(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise yaml.YAMLError("it has an alias")
+            return super().compose_node(parent, index)
+
+    return Plain
 
 
 def user_journal(settings: Settings, environ: Mapping[str, str]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import Config, refspec, remotes, tracking
-from gitmem.model import ID_LENGTH
+from gitmem.model import ID_LENGTH, Memory
 from gitmem.verbs.redaction import allowed_by, rules_in, strings
 
 if TYPE_CHECKING:  # loaded by what needs it
@@ -162,6 +162,38 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
 def held(events: Iterable[Event]) -> list[str]:
     """Return the rules that find secrets in the events of a memory."""
     return sorted({rule for event in events for rule in _rules(event.line)})
+
+
+def unheeded(lines: Iterable[bytes], heeds: Callable[[Event], bool], remote: str) -> Iterator[str]:
+    """Yield a warning for each purge among new lines that is not carried out, for want of trust."""
+    for event in events(line for line in lines if b'"op":"purge"' in line):
+        if event.op == "purge" and event.memory and not heeds(event):
+            id = event.memory[:ID_LENGTH]
+            yield (
+                f"{event.by} purged '{id}' at '{remote}', and is not trusted: nothing of it was"
+                f" purged here (gitmem purge {id} --push; or, to keep it, gitmem restore {id})"
+            )
+
+
+def stop_return(
+    lines: Iterable[bytes], gone: Mapping[str, Event], fold: Callable[[str], Memory | None]
+) -> None:
+    """Stop lines about purged memories, `gone`, unless somebody decided to keep the memory.
+
+    `fold` makes a memory of all its events: a purge that is only proposed is answered by a restore.
+
+    Raises:
+        Refused: a memory is not to be brought back.
+    """
+    for id in memories(lines):
+        memory = fold(id)
+        if memory is None or any(side.field == "purged" for side in memory.proposed):
+            short = id[:ID_LENGTH]
+            keep = f"; or, to keep it, gitmem restore {short}" if memory else ""
+            raise Refused(
+                f"{gone[id].by} has purged '{short}', and this would bring it back",
+                f"gitmem purge {short} --push{keep}",
+            )
 
 
 def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event]]) -> None:

@@ -54,6 +54,10 @@ class Judge:
         trust = self.trust()
         return {author for author in authors if not trust.why(author).trusted}
 
+    def trusts(self, by: str) -> bool:
+        """Whether who signs with `by` is trusted."""
+        return not self.untrusted([author_of(by)])
+
     def trust(self) -> Trust:
         """Return who is trusted now."""
         try:

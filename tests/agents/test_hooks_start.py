@@ -23,8 +23,8 @@ def ready(repo: Path) -> Path:
         gm.remember("Never log request bodies", kind="preference", importance="critical")
         kind, text, importance, tag = MATTERS
         gm.remember(text, kind=kind, importance=importance, tags=[tag])
-        gm.set_context("Moving the parser to Rust")
         gm.sync_end("Wrote the tokenizer")
+        gm.set_context("Moving the parser to Rust")
     return repo
 
 

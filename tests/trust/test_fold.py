@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,6 +64,41 @@ def test_what_others_write_alters_nothing_that_is_trusted(
         if alone and beside:
             assert without(beside) == without(alone)
             assert not beside.held
+
+
+def alone(events: list[Event], trusted: Ids) -> list[Event]:
+    """Return the trusted events as if there were no others: but who saw whom is as it was.
+
+    What A saw of B through somebody else's event, A had seen.
+    """
+    by_id = {event.id: event for event in events}
+
+    def seen_by(event: Event) -> set[str]:
+        bases = [by_id[base] for base in event.base if base in by_id and base != event.id]
+        return {base.id for base in bases}.union(*map(seen_by, bases))
+
+    return [
+        replace(event, fields={**event.fields, "base": sorted(seen_by(event) & trusted)})
+        for event in events
+        if event.id in trusted
+    ]
+
+
+@given(histories(purges=True), st.data())
+def test_what_is_trusted_is_the_fold_of_the_trusted_events_alone(
+    events: list[Event], data: st.DataObject
+) -> None:
+    """The law of trust, whatever the others write, and in whichever order the lines come."""
+    trusted = some(data, events)
+    lonely = fold(alone(events, trusted))
+    beside = fold(data.draw(st.permutations(events)), trusted=trusted)
+    roots = {event.id for event in events if event.op == "remember"} & trusted
+    assert beside.keys() & roots == lonely.keys()
+    for id, memory in lonely.items():
+        assert without(beside[id]) == without(memory)
+        proposed = {side.event for side in beside[id].proposed}
+        assert proposed <= {event.id for event in events} - trusted
+        assert beside[id].proposed or beside[id].heads == memory.heads
 
 
 @given(histories(purges=True), st.data())
@@ -150,6 +186,26 @@ def test_an_answer_ends_a_proposal() -> None:
     assert folded(theirs, tag, trusted=those(ROOT, tag)).proposed, "a tag says nothing about it"
 
 
+def test_a_purge_is_answered_by_nothing_but_a_restore() -> None:
+    theirs = about(1, "purge")
+    for op, fields in (("revise", {"text": "mine"}), ("forget", {}), ("tag", {"tag": "x"})):
+        later = about(2, op, theirs, **fields)
+        memory = folded(theirs, later, trusted=those(ROOT, later))
+        assert [side.field for side in memory.proposed] == ["purged"]
+    keep = about(2, "restore", theirs)
+    assert folded(theirs, keep, trusted=those(ROOT, keep)).proposed == ()
+
+
+def test_the_times_of_others_do_not_decide_between_two_whom_one_trusts() -> None:
+    """One named their event, dated far ahead, as seen: that must not make it the later writer."""
+    ahead = about(10**6, "tag", ROOT, tag="x")
+    seen = about(1, "revise", ahead, kind="fact")
+    unseen = about(2, "revise", ROOT, kind="lesson")
+    assert folded(ahead, seen, unseen, trusted=those(ROOT, seen, unseen)).kind == "lesson"
+    everybody = those(ROOT, ahead, seen, unseen)
+    assert folded(ahead, seen, unseen, trusted=everybody).kind == "fact"
+
+
 def test_an_answer_that_had_not_seen_it_does_not_end_it() -> None:
     theirs, answer = about(1, "revise", ROOT, text="two"), about(2, "revise", ROOT, text="mine")
     assert folded(theirs, answer, trusted=those(ROOT, answer)).proposed
@@ -164,6 +220,9 @@ def test_only_the_latest_proposals_are_shown() -> None:
     shown = [f"t{second}" for second in range(60 - PROPOSALS, 60)]
     assert [side.value for side in memory.proposed] == shown
     assert len(memory.heads) == PROPOSALS
+    purge = about(0.5, "purge")
+    memory = folded(purge, *many, trusted=those(ROOT))
+    assert [side.field for side in memory.proposed] == ["purged", *["tag"] * (PROPOSALS - 1)]
 
 
 def test_a_memory_by_whom_one_does_not_trust_is_held() -> None:
