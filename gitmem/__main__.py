@@ -22,7 +22,7 @@ def main() -> None:
     try:
         if sys.argv[1:2] == ["hook"]:
             _hook(sys.argv[2:])
-        elif not _print(_kept_answer()):
+        elif not (_print(_kept_answer()) or _recalled()):
             from gitmem.cli.main import run as command_line
 
             command_line()
@@ -69,6 +69,15 @@ def _kept_answer() -> object:
 
     answer = startup.load(".")
     return answer and answer[form]
+
+
+def _recalled() -> bool:
+    """Whether this was `recall`, and plain enough to be answered without click."""
+    if sys.argv[1:2] != ["recall"]:
+        return False
+    from gitmem.cli.recall import run as recall
+
+    return recall(sys.argv[2:])
 
 
 def _print(answer: object) -> bool:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -86,11 +86,8 @@ class CommandLine(click.Group):
         try:
             code = self._run(argv)
             sys.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough: `gitmem list | head -1`
-            render.let_go_of_stdout()
-            sys.exit(0)
-        except (Exception, KeyboardInterrupt) as error:  # the one place where errors end
-            sys.exit(_fail(_known(error), as_json="--json" in takewhile("--".__ne__, argv)))
+        except (Exception, KeyboardInterrupt) as error:
+            end(error, as_json="--json" in takewhile("--".__ne__, argv))
         sys.exit(code)
 
     def _run(self, argv: list[str]) -> int:
@@ -100,6 +97,14 @@ class CommandLine(click.Group):
         except click.exceptions.Exit as done:
             return done.exit_code
         return 0
+
+
+def end(error: BaseException, as_json: bool = False) -> NoReturn:
+    """Tell of an error and exit with its code: the one place where errors end."""
+    if isinstance(error, BrokenPipeError):  # the reader has seen enough: `gitmem list | head -1`
+        render.let_go_of_stdout()
+        sys.exit(0)
+    sys.exit(_fail(_known(error), as_json))
 
 
 def _fail(error: GitmemError, as_json: bool) -> int:

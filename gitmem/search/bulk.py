@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gitmem.search.base import IndexUnusable
-from gitmem.search.minilm import Floats, mapped
+from gitmem.search.minilm import mapped
+
+if TYPE_CHECKING:
+    from gitmem.search.minilm import Floats
 
 GRAPH = Path(__file__).parent / "data" / "minilm.onnx"
 BATCH = 32

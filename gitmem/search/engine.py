@@ -362,7 +362,7 @@ def _passes(question: Question, said: Said) -> bool:
 
 
 def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> Hit:
-    said = found.body if isinstance(found, Memory) else found.text
+    said = _said(found)
     if question.haste:
         snippet = first_line(said)
     else:
@@ -370,3 +370,11 @@ def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> 
 
         snippet = snippet_of(question.text, said, SNIPPET)
     return Hit(found, score, snippet, tuple(rank.parts(evidence)))
+
+
+def _said(found: Found) -> str:
+    """Return what is shown of something: of a file its best line, and those after it for room."""
+    if not isinstance(found, Passage):
+        return found.body if isinstance(found, Memory) else found.text
+    end = found.text.find("\n", SNIPPET // 2)
+    return found.text if end < 0 else found.text[:end]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.model import Memory
-from gitmem.search import naming
 from gitmem.search.base import Change, Derived, Document, Index, Removed, Seen, catch_up
 from gitmem.search.catalog import Catalog
 from gitmem.search.events import Mark
@@ -115,7 +114,10 @@ class Indexes:
 
     def now(self) -> Seen:
         """Return what an index has seen that has everything; finds entities first."""
-        naming.find(self._catalog)
+        if self._catalog.mark() != self._catalog.entities_mark():
+            from gitmem.search import naming
+
+            naming.find(self._catalog)
         mark = self._catalog.mark()
         seen = {MEMORIES: f"{mark.epoch}:{mark.changed}"}
         if self.rounds is not None:

@@ -9,14 +9,16 @@ import json
 import mmap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gitmem.search.base import IndexUnusable
 
-Floats = NDArray[np.float32]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
 
 _LAYERS = 6
 _HEADS = 12

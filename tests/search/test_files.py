@@ -73,7 +73,8 @@ def test_the_line_is_the_one_that_fits_best(repo: Path, files: Files) -> None:
     files.catch_up()
     [found] = ask(files, "needle")
     assert (found.path, found.line) == ("long.txt", 151)
-    assert "the needle is here" in found.text and len(found.text.splitlines()) <= LONGEST
+    assert found.text.startswith("the needle is here\nline 151")
+    assert len(found.text.splitlines()) <= LONGEST
 
 
 def test_rarer_and_more_words_come_first(repo: Path, files: Files) -> None:
@@ -84,6 +85,15 @@ def test_rarer_and_more_words_come_first(repo: Path, files: Files) -> None:
     found = ask(files, "common zebra giraffe")
     assert found[0].path == "best.txt"
     assert 0 < found[1].words.cover < found[0].words.cover < 1
+
+
+def test_a_name_counts_more_than_a_mention(repo: Path, files: Files) -> None:
+    for n in range(5):
+        add(repo, f"notes{n}.txt", "the scheduler is mentioned here\n")
+    add(repo, "src/scheduler.py", "def run(): ...\n")
+    files.catch_up()
+    best = ask(files, "scheduler")[0]
+    assert (best.path, best.line) == ("src/scheduler.py", 1)
 
 
 # -- keeping up -------------------------------------------------------------------------------
