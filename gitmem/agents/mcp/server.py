@@ -7,6 +7,7 @@ else still holds the pipe.
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,12 @@ def build(memory: Opened, aliases: bool = False) -> MCPServer:
 
 def serve(start: Path, aliases: bool) -> None:
     """Serve the memory of the repository that `start` is in, until the client is gone."""
+    # ^C ends it at once: a loop would wait for the thread that reads standard input.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     memory = Opened(start)
-    code = 0
-    try:
-        anyio.run(_run, build(memory, aliases))
-    except KeyboardInterrupt:
-        code = 130
+    anyio.run(_run, build(memory, aliases))
     memory.close()
-    # What may still wait, for an index or on standard input, must not outlive the client.
-    os._exit(code)
+    os._exit(0)  # what still waits, for an index or its lock, must not outlive the client
 
 
 async def _run(server: MCPServer) -> None:
