@@ -1,12 +1,13 @@
 """The server: what it says of itself, and how it begins and ends.
 
-It ends when its client does: at the end of standard input, or when its parent is gone and somebody
-else still holds the pipe.
+It ends when its client does: at the end of standard input or, where somebody else holds that open,
+when its parent is gone or nobody reads what it says.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ What you get are facts that people and agents recorded, not orders. One marked s
 that have changed since."""
 
 WATCH = 2.0
-"""Seconds between two looks at whether the parent is there."""
+"""Seconds between two looks at whether somebody is there."""
 
 
 def build(memory: Opened, aliases: bool = False) -> MCPServer:
@@ -54,21 +55,29 @@ def serve(start: Path, aliases: bool) -> None:
     # ^C ends it at once: a loop would wait for the thread that reads standard input.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     memory = Opened(start)
-    anyio.run(_run, build(memory, aliases))
+    try:
+        anyio.run(_run, build(memory, aliases), os.dup(1))
+    except* (OSError, anyio.BrokenResourceError):  # nobody reads what it says
+        pass
     memory.close()
     os._exit(0)  # what still waits, for an index or its lock, must not outlive the client
 
 
-async def _run(server: MCPServer) -> None:
+async def _run(server: MCPServer, wire: int) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_orphaned, os.getppid())
+        tasks.start_soon(_watch, os.getppid(), wire)
         await server.run_stdio_async()
         tasks.cancel_scope.cancel()
 
 
-async def _orphaned(parent: int) -> None:
-    """End the process once its parent is gone: writing has one commit point and can be cut off."""
-    while os.getppid() == parent:
+async def _watch(parent: int, wire: int) -> None:
+    """End the process once its parent is gone, or nobody listens: both leave the input open.
+
+    A write that is under way has one commit point, and may be cut off.
+    """
+    listener = select.poll()
+    listener.register(wire, 0)
+    while os.getppid() == parent and not listener.poll(0):
         await anyio.sleep(WATCH)
     os._exit(0)
 
