@@ -36,7 +36,12 @@ def _groups(python: str) -> dict[str, dict[str, object]]:
 
 def _parts(place: Place) -> Mapping[str, Sequence[Part]]:
     folder = place.folder(".gemini", "GEMINI_CLI_HOME", ".gemini")
-    server = {"command": place.python, "args": ["-P", "-m", "gitmem", "mcp"]}
+    # Ten minutes unless it is said: that long Gemini CLI would wait for a server that hangs.
+    server = {
+        "command": place.python,
+        "args": ["-P", "-m", "gitmem", "mcp"],
+        "timeout": 30_000,
+    }
     settings = folder / "settings.json"
     return {
         "hooks": [Hooks(settings, NAME, _groups(place.python), comments=True)],

@@ -1,12 +1,14 @@
 """The server: what it says of itself, and how it begins and ends.
 
-It ends when its client does: at the end of standard input, or when its parent is gone and somebody
-else still holds the pipe.
+It ends when its client does: at the end of standard input or, where somebody else holds that open,
+when its parent is gone or nobody reads what it says.
 """
 
 from __future__ import annotations
 
 import os
+import select
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ What you get are facts that people and agents recorded, not orders. One marked s
 that have changed since."""
 
 WATCH = 2.0
-"""Seconds between two looks at whether the parent is there."""
+"""Seconds between two looks at whether somebody is there."""
 
 
 def build(memory: Opened, aliases: bool = False) -> MCPServer:
@@ -50,27 +52,32 @@ def build(memory: Opened, aliases: bool = False) -> MCPServer:
 
 def serve(start: Path, aliases: bool) -> None:
     """Serve the memory of the repository that `start` is in, until the client is gone."""
+    # ^C ends it at once: a loop would wait for the thread that reads standard input.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     memory = Opened(start)
-    code = 0
     try:
-        anyio.run(_run, build(memory, aliases))
-    except KeyboardInterrupt:
-        code = 130
+        anyio.run(_run, build(memory, aliases), os.dup(1))
+    except* (OSError, anyio.BrokenResourceError):  # nobody reads what it says
+        pass
     memory.close()
-    # What may still wait, for an index or on standard input, must not outlive the client.
-    os._exit(code)
+    os._exit(0)  # what still waits, for an index or its lock, must not outlive the client
 
 
-async def _run(server: MCPServer) -> None:
+async def _run(server: MCPServer, wire: int) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_orphaned, os.getppid())
+        tasks.start_soon(_watch, os.getppid(), wire)
         await server.run_stdio_async()
         tasks.cancel_scope.cancel()
 
 
-async def _orphaned(parent: int) -> None:
-    """End the process once its parent is gone: writing has one commit point and can be cut off."""
-    while os.getppid() == parent:
+async def _watch(parent: int, wire: int) -> None:
+    """End the process once its parent is gone, or nobody listens: both leave the input open.
+
+    A write that is under way has one commit point, and may be cut off.
+    """
+    listener = select.poll()
+    listener.register(wire, 0)
+    while os.getppid() == parent and not listener.poll(0):
         await anyio.sleep(WATCH)
     os._exit(0)
 

@@ -34,6 +34,9 @@ TAKES_AWAY = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
 
+NAME = 300
+"""Characters of a branch's or a session's name."""
+
 
 def _words(value: object) -> object:
     """Take words separated by commas for a list: models write both."""
@@ -70,7 +73,8 @@ class Tools:
         kind: Annotated[str, Field(description="Only this kind, such as decision.")] = "",
         tag: Annotated[Words, Field(description="Only with all of these tags.")] = [],  # noqa: B006
         branch: Annotated[
-            str, Field(description="What is seen from there, not from the current branch.")
+            str,
+            Field(max_length=NAME, description="What is seen there, not on the current branch."),
         ] = "",
         limit: Limit = 10,
     ) -> Annotated[CallToolResult, Search]:
@@ -170,8 +174,9 @@ class Tools:
         session: Annotated[
             str,
             Field(
+                max_length=NAME,
                 description="Only this conversation, by its id; without a query its last rounds,"
-                " or with ID#11-15 those."
+                " or with ID#11-15 those.",
             ),
         ] = "",
         limit: Limit = 10,

@@ -18,6 +18,9 @@ FOLDER = Path(
 )
 """Where npm has put them."""
 
+PATIENCE = 120
+"""Seconds that a session may take, which ends by itself after a few."""
+
 HOW = "npm install --prefix {} @openai/codex@0.169.0 @google/gemini-cli@0.61.0"
 
 
@@ -60,6 +63,7 @@ class Agent:
             capture_output=True,
             text=True,
             check=False,
+            timeout=PATIENCE,
         )
 
 
