@@ -133,6 +133,8 @@ def cold(bench: Bench, repository: Repository, rounds: int) -> Figures:
     fts5 = [sys.executable, "-c", FTS5, str(repository.fts5), _any(asked)]
     hello, hidden = bench.click_hello(), "=".join(NO_MODEL)
     search = bench.gitmem("gitmem search", repository.path, "search", asked)
+    words = bench.gitmem("gitmem search, words alone", repository.path, "search", asked)
+    words.argv = ["env", hidden, *words.argv]
     commands = [
         bench.python_pass(),
         hello,
@@ -142,7 +144,7 @@ def cold(bench: Bench, repository: Repository, rounds: int) -> Figures:
         bench.gitmem("gitmem recall", repository.path, "recall", asked),
         _hook(bench, repository, asked),
         search,
-        replace(search, name=f"{search.name}, words alone", argv=["env", hidden, *search.argv]),
+        words,
     ]
     bench.race(commands, rounds)
     walls = {command.name: command.wall for command in commands}
