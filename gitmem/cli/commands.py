@@ -14,7 +14,7 @@ SECTIONS = {
         (
             "mcp",
             "mcp",
-            "Serve the memory to an agent, as an MCP server on standard input and output.",
+            "Serve the memory to an agent: an MCP server on stdin and stdout.",
         ),
         ("completion", "setup", "Print the script that completes gitmem's commands in SHELL."),
     ),
@@ -26,7 +26,7 @@ SECTIONS = {
         (
             "restore",
             "write",
-            "Bring a forgotten memory back, or keep one as it is against a proposal.",
+            "Bring a forgotten memory back, or keep one against a proposal.",
         ),
         ("purge", "purge", "Make a memory never have been: rewrite the journal without it."),
         ("undo", "write", "Take back the last thing you wrote; again, the one before it."),
