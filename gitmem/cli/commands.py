@@ -14,7 +14,7 @@ SECTIONS = {
         (
             "mcp",
             "mcp",
-            "Serve the memory to an agent, as an MCP server on standard input and output.",
+            "Serve the memory to an agent, as an MCP server.",
         ),
         ("completion", "setup", "Print the script that completes gitmem's commands in SHELL."),
     ),
