@@ -11,11 +11,7 @@ SECTIONS = {
         ("deinit", "setup", "Undo what init did, exactly; the memories stay in git."),
         ("install", "install", "Make gitmem the memory of an agent: hooks, skill, MCP server."),
         ("uninstall", "install", "Take gitmem out of an agent's settings; memories stay in git."),
-        (
-            "mcp",
-            "mcp",
-            "Serve the memory to an agent: an MCP server on stdin and stdout.",
-        ),
+        ("mcp", "mcp", "Serve the memory to an agent, as an MCP server."),
         ("completion", "setup", "Print the script that completes gitmem's commands in SHELL."),
     ),
     "Write": (
@@ -23,11 +19,7 @@ SECTIONS = {
         ("update", "write", "Change a memory; its history stays."),
         ("evolve", "write", "Add a note to a memory; its text stays as it is."),
         ("forget", "write", "Stop showing a memory; restore brings it back."),
-        (
-            "restore",
-            "write",
-            "Bring a forgotten memory back, or keep one against a proposal.",
-        ),
+        ("restore", "write", "Bring a forgotten memory back, or keep one against a proposal."),
         ("purge", "purge", "Make a memory never have been: rewrite the journal without it."),
         ("undo", "write", "Take back the last thing you wrote; again, the one before it."),
         ("edit", "edit", "Open a memory in $VISUAL or $EDITOR, and store what is saved."),

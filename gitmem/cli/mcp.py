@@ -16,9 +16,10 @@ from gitmem.cli.verb import Verb, current
 )
 @click.option("--aliases", is_flag=True, help="Add memory_recall and memory_store.")
 def mcp(aliases: bool) -> None:
-    """Serve the memory to an agent: an MCP server on stdin and stdout.
+    """Serve the memory to an agent, as an MCP server.
 
-    The agent starts it, and it ends with it; 'gitmem install' puts it into the agent's settings.
+    It speaks the protocol on standard input and output. The agent starts it, and it ends with it;
+    'gitmem install' puts it into the agent's settings.
     """
     from gitmem.agents.mcp.server import serve
 

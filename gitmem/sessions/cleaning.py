@@ -20,7 +20,7 @@ LONGEST = 64 * 1024
 
 _OWN = re.compile(
     r"""(?x)
-      (?:mcp__gitmem__|mcp_gitmem_|gitmem__)\w+ (?:\W|$)     # its MCP tools
+      (?:mcp__(?:plugin_gitmem_)?gitmem__|mcp_gitmem_|gitmem__)\w+ (?:\W|$)  # its MCP tools
     | [\w.-]+ :\ (?: [^\n;|&]*[\s/] )? (?:
           gitmem (?=\s|$) | memory\.py\s )                   # a shell that runs it
     """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -152,6 +154,56 @@ def test_two_agents_in_one_repository(ready: Path, tmp_path: Path) -> None:
         place.write_text(line("1", f"of {session}", session=session))
         stop(ready, place, session_id=session)
     assert (rounds(ready), rounds(ready, "s2")) == (["of s1"], ["of s2"])
+
+
+def test_two_agents_at_once(ready: Path, tmp_path: Path) -> None:
+    """Prompts and stops of two agents, in the repository and in a worktree of it."""
+    git(ready, "worktree", "add", "-q", "../side")
+    places = {"claude-code": ready, "codex": ready.parent / "side"}
+    decided = {"claude-code": ("uv", "PostgreSQL", "Redis"), "codex": ("Vue", "Terraform", "Rust")}
+    for agent in places:
+        (tmp_path / f"{agent}.jsonl").write_text(line("1", f"of {agent}", session=agent))
+
+    def work(agent: str) -> None:
+        place = tmp_path / f"{agent}.jsonl"
+        for number, what in enumerate(decided[agent]):
+            said = sample(agent, places[agent], "prompt", prompt=f"We decided to use {what}.")
+            hook(places[agent], "prompt", {**said, "session_id": agent}, agent)
+            with place.open("a") as file:
+                file.write(line(f"{number}b", f"turn {number}", session=agent))
+            told = {**sample(agent, places[agent], "stop"), "transcript_path": str(place)}
+            assert hook(places[agent], "stop", told, "claude-code") == ""
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(work, places))
+    assert "failed" not in log(ready)
+    turns = [f"turn {number}" for number in range(3)]
+    for agent in places:
+        assert rounds(ready, agent) == [f"of {agent}", *turns]
+        mine = [f"We decided to use {what}" for what in decided[agent]]
+        assert [text for text in memories(places[agent]) if text in mine] == mine
+
+
+def test_one_that_is_written_meanwhile(ready: Path, tmp_path: Path) -> None:
+    place = tmp_path / "s1.jsonl"
+    texts = [f"turn {number}" for number in range(200)]
+
+    def write() -> None:
+        with place.open("w") as file:
+            for number, text in enumerate(texts):
+                whole = line(str(number), text)
+                for part in (whole[:40], whole[40:]):
+                    file.write(part)
+                    file.flush()
+                    time.sleep(0.003)
+
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(write)
+        while not writing.done():
+            stop(ready, place)
+        writing.result()
+    stop(ready, place)
+    assert rounds(ready) == texts and "failed" not in log(ready)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -23,6 +23,7 @@ from tests.support import git
 
 ROOT = Path(__file__).parents[2]
 SETTING_UP = ("init", "deinit", "completion", "model")
+SERVING = ("mcp",)  # it ends the process that it runs in
 
 
 def command(name: str) -> Verb:
@@ -111,7 +112,7 @@ def things_to_import(gitmem: Gitmem, folder: Path) -> None:
     gitmem("import", "jsonl", "--from", str(folder / "turns.jsonl"))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP])
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in SETTING_UP + SERVING])
 def test_the_examples_run(
     name: str,
     repo: Path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from difflib import get_close_matches
 
 import gitmem
@@ -48,7 +49,7 @@ def search(gm: Gitmem, query: str, kind: str, tags: list[str], branch: str, limi
     data = Search(hits=hits[:limit], truncated=len(hits) > limit, searched=by)
     if not hits and (note := _why(gm, word, tags)):
         data["note"] = note
-    if new := [line for line in gm.warnings if line not in before]:
+    if new := warned(gm, before):
         data["warnings"] = new
     return Answer(wording.searched(data, words), data)
 
@@ -111,7 +112,7 @@ def talk(gm: Gitmem, query: str, session: str, limit: int) -> Answer:
         data = _said(gm, session, limit)
     else:
         raise UsageError("there is nothing to look for", _sessions(gm))
-    if new := [line for line in gm.warnings if line not in before]:
+    if new := warned(gm, before):
         data["warnings"] = new
     return Answer(wording.talk(data, words or session), data)
 
@@ -159,6 +160,11 @@ def checked(query: str) -> str:
     return query.replace("\0", " ").strip()
 
 
+def warned(gm: Gitmem, before: Container[str]) -> list[str]:
+    """Return what went wrong since, a line each."""
+    return [rows.line(warning) for warning in gm.warnings if warning not in before]
+
+
 def _why(gm: Gitmem, kind: str | None, tags: list[str]) -> str:
     """Return why nothing may have matched: a kind or a tag that no memory has."""
     kinds, known = gm.stats().by_kind, gm.tags()
@@ -186,19 +192,17 @@ def _step(life: Life) -> Step:
     return step
 
 
-def _said_by(life: Life) -> list[str]:
+def _said_by(life: Life) -> Iterator[str]:
     fields, event = life.event.fields, life.event
-    named = {
-        name: fields[name] for name in ("kind", "importance", "expires", "tag") if fields.get(name)
-    }
-    said = [rows.safe(event.text)[: rows.WHOLE]] if event.text else []
-    said += (
-        [f"{rows.line(str(fields.get('rel')))} {rows.line(str(fields['target']))}"]
-        if "target" in fields
-        else []
-    )
-    said += [f"{name} {rows.line(str(value))}" for name, value in named.items()]
-    return said + ([rows.safe(event.reason)[: rows.WHOLE]] if event.reason else [])
+    if event.text:
+        yield rows.safe(event.text[: rows.WHOLE])
+    if "target" in fields:
+        yield f"{rows.line(str(fields.get('rel')))} {rows.line(str(fields['target']))}"
+    for name in ("kind", "importance", "expires", "tag"):
+        if fields.get(name):
+            yield f"{name} {rows.line(str(fields[name]))}"
+    if event.reason:
+        yield rows.safe(event.reason[: rows.WHOLE])
 
 
 def _said(gm: Gitmem, session: str, limit: int) -> Rounds:

@@ -44,6 +44,7 @@ class Opened:
         self._gm: Gitmem | None = None
         self._record = Path()
         self._stamp: tuple[int, ...] = ()
+        self._closing = False
 
     async def ask(self, work: Callable[[Gitmem], Answer]) -> Answer:
         """Do something with the memory, and return what comes of it.
@@ -63,6 +64,7 @@ class Opened:
 
     def close(self) -> None:
         """Let what is being done end, for a moment, and begin nothing else."""
+        self._closing = True
         closed = self._thread.submit(self._let_go)
         self._thread.shutdown(wait=False)
         with suppress(TimeoutError):
@@ -71,6 +73,8 @@ class Opened:
     # -- on the thread ------------------------------------------------------------------------
 
     def _do(self, work: Callable[[Gitmem], Answer], speaker: str) -> Answer:
+        if self._closing:
+            raise Unavailable("the server is ending")
         try:
             gm = self._here()
             gm.reload()

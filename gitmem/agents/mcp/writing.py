@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gitmem.agents.mcp import rows, wording
-from gitmem.agents.mcp.asking import kind_of, one
+from gitmem.agents.mcp.asking import kind_of, one, warned
 from gitmem.agents.mcp.shapes import Saved
 from gitmem.agents.mcp.wording import Answer
 from gitmem.api import Gitmem
@@ -110,6 +110,6 @@ def _saved(
         data["remark"] = rows.line(gm.remark)
     if found:
         data["redacted"] = list(dict.fromkeys(found))
-    if new := [line for line in gm.warnings if line not in before]:
+    if new := warned(gm, before):
         data["warnings"] = new
     return Answer(wording.saved(data), data)

@@ -155,10 +155,11 @@ def test_many_calls_at_once_from_two_servers(kept: Path) -> None:
             given = {"name": "memory_add", "arguments": {"text": f"of {name} number {number}"}}
             asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": given}
             server.write(json.dumps(asked).encode())
+    end = time.monotonic() + PATIENCE
     for server in servers:
-        server.ask("ping")
-        while not server.call("memory_search", query="number 114")["structuredContent"]["hits"]:
-            time.sleep(0.1)
+        known = 0
+        while known < 3 + 30 and time.monotonic() < end:
+            known = server.call("memory_status")["structuredContent"]["memories"]
         with server:
             pass
     with gitmem.open(kept) as gm:

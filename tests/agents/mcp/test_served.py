@@ -15,6 +15,8 @@ from mcp.shared.exceptions import MCPError
 import gitmem
 from gitmem.agents.mcp import asking
 from gitmem.api import Gitmem
+from gitmem.sessions.cleaning import clean
+from gitmem.sessions.model import Turn
 from tests.agents.mcp.clients import ERAS, call, refused, within
 from tests.search.embedders import HashEmbedder
 from tests.support import git
@@ -166,3 +168,11 @@ def test_the_model_is_loaded_once(kept: Path, monkeypatch: pytest.MonkeyPatch) -
 
     within(kept, said)
     assert next(loaded) == 1
+
+
+@pytest.mark.parametrize(
+    "prefix", ["mcp__gitmem__", "mcp__plugin_gitmem_gitmem__", "mcp_gitmem_", "gitmem__"]
+)
+def test_what_its_tools_say_is_never_imported(prefix: str) -> None:
+    said = Turn("1", "tool", f"{prefix}memory_search: database\nUse PostgreSQL")
+    assert clean(said) == (None, ())
