@@ -181,7 +181,7 @@ def _plain(text: str) -> str:
 
 def _lasting(memory: Memory) -> bool:
     """Whether a memory is about more than one session, and held by nobody's doubt."""
-    return memory.kind not in WORKING_KINDS and not getattr(memory, "held", False)
+    return memory.kind not in WORKING_KINDS and not memory.held
 
 
 def _digest(said: Said) -> str:

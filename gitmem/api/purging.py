@@ -12,7 +12,6 @@ from gitmem.journal import clock
 from gitmem.journal.git import RefUpdate
 from gitmem.journal.tracking import remotes, tracking
 from gitmem.model import JournalName
-from gitmem.search.base import IndexUnusable
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
     from gitmem.journal.codec import Event
@@ -158,6 +157,7 @@ class Purging(Searching):
 
     def _scrub(self, trace: Trace) -> None:
         """Derive everything of this worktree anew, without what was purged."""
+        from gitmem.search.base import IndexUnusable
         from gitmem.verbs.purge import scrub, scrub_versions
 
         self._catalog.rebuild()

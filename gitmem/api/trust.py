@@ -10,7 +10,7 @@ from gitmem.errors import UsageError
 from gitmem.journal.trust import Why
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
-    from gitmem.verbs.trust import AuthorInfo
+    from gitmem.verbs.authors import AuthorInfo
 
 
 class Trusting(Sharing):
@@ -18,7 +18,7 @@ class Trusting(Sharing):
 
     def authors(self) -> Sequence[AuthorInfo]:
         """Return who wrote shared memories, and why each is trusted or not."""
-        from gitmem.verbs.trust import authors
+        from gitmem.verbs.authors import authors
 
         self._fresh()
         return authors(self._catalog, self._judge.trust())
@@ -57,7 +57,7 @@ class Trusting(Sharing):
         return self.authors()
 
     def _author_named(self, text: str) -> str:
-        from gitmem.verbs.trust import resolve
+        from gitmem.verbs.authors import resolve
 
         decisions = self._judge.decisions()
         known = (*decisions.named, *decisions.revoked, *decisions.own)

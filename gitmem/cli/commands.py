@@ -19,7 +19,7 @@ SECTIONS = {
         ("update", "write", "Change a memory; its history stays."),
         ("evolve", "write", "Add a note to a memory; its text stays as it is."),
         ("forget", "write", "Stop showing a memory; restore brings it back."),
-        ("restore", "write", "Bring a forgotten memory back, or keep one against a proposal."),
+        ("restore", "write", "Bring a forgotten memory back, or keep one against proposals."),
         ("purge", "purge", "Make a memory never have been: rewrite the journal without it."),
         ("undo", "write", "Take back the last thing you wrote; again, the one before it."),
         ("edit", "edit", "Open a memory in $VISUAL or $EDITOR, and store what is saved."),

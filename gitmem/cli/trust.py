@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.api import Gitmem
-    from gitmem.verbs.trust import AuthorInfo
+    from gitmem.verbs.authors import AuthorInfo
 
 
 @verb(

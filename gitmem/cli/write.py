@@ -119,7 +119,7 @@ def forget(gm: Gitmem, id: str, reason: str) -> View:
 @verb("gitmem restore 1a2b3c4d")
 @click.argument("id")
 def restore(gm: Gitmem, id: str) -> View:
-    """Bring a forgotten memory back, or keep one against a proposal."""
+    """Bring a forgotten memory back, or keep one against proposals."""
     return views.saved(gm, gm.restore(id), "restored")
 
 

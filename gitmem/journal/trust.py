@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -42,8 +41,7 @@ class Why(StrEnum):
         return self not in (Why.REVOKED, Why.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
+class Decisions(NamedTuple):
     """What was decided in one clone: whom its user named, whom he revoked, who he has been.
 
     `trunk` says that authors of commits on the trunk are trusted.

@@ -8,35 +8,23 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.errors import NoIdentity, NotFound, Unavailable, UsageError
+from gitmem.errors import NoIdentity, Unavailable
 from gitmem.journal.codec import printable_name
 from gitmem.journal.git import Git
 from gitmem.journal.history import History
 from gitmem.journal.lines import Lines
 from gitmem.journal.objects import decode
-from gitmem.journal.trust import EVERYBODY, Decisions, Trust, Why, author_of
-from gitmem.search.catalog import Catalog
+from gitmem.journal.trust import EVERYBODY, Decisions, Trust, author_of
 
 RECORD = "trust.json"
 AUTHORS = "authors.json"
 """Who has commits on the trunk, as found out so far: derived."""
 
 NOBODY = Decisions()
-
-
-@dataclass(frozen=True, slots=True)
-class AuthorInfo:
-    """Somebody who wrote shared memories, or was named: as last signed, and why (not) trusted."""
-
-    author: str
-    trusted: bool
-    why: Why
-    memories: int
 
 
 class Judge:
@@ -78,7 +66,7 @@ class Judge:
 
     def open(self) -> None:
         """Trust the authors of commits on the trunk from now on."""
-        self._decide(lambda old: replace(old, trunk=True))
+        self._decide(lambda old: old._replace(trunk=True))
 
     def close(self) -> None:
         """Trust nobody any more but oneself."""
@@ -87,16 +75,16 @@ class Judge:
     def name(self, author: str) -> None:
         """Trust an author by name."""
         self._decide(
-            lambda old: replace(
-                old, named={*old.named, author}, revoked={*old.revoked} - {author}
+            lambda old: old._replace(
+                named={*old.named, author}, revoked={*old.revoked} - {author}
             )
         )  # fmt: skip
 
     def revoke(self, author: str) -> None:
         """Do not trust an author, whatever else speaks for him."""
         self._decide(
-            lambda old: replace(
-                old, named={*old.named} - {author}, revoked={*old.revoked, author}
+            lambda old: old._replace(
+                named={*old.named} - {author}, revoked={*old.revoked, author}
             )
         )  # fmt: skip
 
@@ -106,7 +94,7 @@ class Judge:
         if author in self.decisions().own:
             return
         with suppress(Unavailable):  # a read-only clone: then nothing else is written either
-            self._decide(lambda old: replace(old, own={*old.own, author}))
+            self._decide(lambda old: old._replace(own={*old.own, author}))
 
     def _decide(self, change: Callable[[Decisions], Decisions]) -> None:
         try:
@@ -168,44 +156,6 @@ class TrunkAuthors:
             return str(found["at"]), frozenset(map(str, found["authors"]))
         except (OSError, ValueError, TypeError, KeyError):
             return None
-
-
-def authors(catalog: Catalog, trust: Trust) -> list[AuthorInfo]:
-    """Return everybody who wrote shared memories or was named, most memories first."""
-    found = {author: (by, count) for author, by, count in catalog.authors()}
-    decided = (*trust.decisions.named, *trust.decisions.revoked)
-    found |= {author: (author, 0) for author in decided if author not in found}
-    rows = [
-        AuthorInfo(by or "(nobody)", (why := trust.why(author)).trusted, why, count)
-        for author, (by, count) in found.items()
-    ]
-    return sorted(rows, key=lambda row: (-row.memories, row.author))
-
-
-def resolve(catalog: Catalog, text: str, known: Iterable[str]) -> str:
-    """Return the author that `text` means: an address, or a part of what somebody signs with.
-
-    Raises:
-        NotFound: nobody is called that. UsageError: several are.
-    """
-    wanted, told = text.strip().lower(), author_of(text.strip())
-    signed = {author: by for author, by, _ in catalog.authors() if author}
-    signed = {**dict.fromkeys(known, ""), **signed}
-    if told in signed or (told != wanted and "@" in told):
-        return told
-    fits = [author for author, by in signed.items() if wanted and wanted in (by or author).lower()]
-    if len(fits) == 1:
-        return fits[0]
-    if fits:
-        raise UsageError(f"'{text}' could be several authors", _listed(sorted(fits)))
-    if "@" in told:
-        return told
-    raise NotFound(f"no author is called '{text}'", "'gitmem trust --list' shows them")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:5])
-    return f"give the address: {shown}{' …' if len(names) > 5 else ''}"
 
 
 def _write(path: Path, value: object) -> None:

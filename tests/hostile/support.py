@@ -73,7 +73,8 @@ class Victim:
 
     def start(self, *args: str) -> str:
         """Begin a session in a process of its own, as an agent does: twice, the second is kept."""
-        command = [sys.executable, "-m", "gitmem", "sync", "--start", *args]
+        # As the command on the path does, `-P` leaves the current folder out of Python's path.
+        command = [sys.executable, "-P", "-m", "gitmem", "sync", "--start", *args]
         done = [
             subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=False)
             for _ in range(2)
@@ -89,15 +90,15 @@ class Victim:
         return "\n".join([*asked, self.start(), self.start("--format", "compact")])
 
     def around(self) -> dict[str, tuple[object, ...]]:
-        """Return what is in the test's folder but for the clone's git directory."""
-        return snapshot(self.folder, self.path / ".git")
+        """Return what is in the test's folder but for git's own in the clone and at the remote."""
+        return snapshot(self.folder, self.path / ".git", self.folder / "theirs" / ".git")
 
 
-def snapshot(folder: Path, without: Path) -> dict[str, tuple[object, ...]]:
+def snapshot(folder: Path, *without: Path) -> dict[str, tuple[object, ...]]:
     """Return (mode, time, content) of every path below `folder`; links are not followed."""
     found: dict[str, tuple[object, ...]] = {}
     for top, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if Path(top, name) != without]
+        folders[:] = [name for name in folders if Path(top, name) not in without]
         for name in [*folders, *files]:
             path = Path(top, name)
             look = path.lstat()
@@ -132,6 +133,36 @@ class Listener:
     def close(self) -> None:
         """Stop listening."""
         self._socket.close()
+
+
+def refuse(victim: Victim) -> None:
+    """Run every command in a clone where `init` was never run, and see that nothing happens."""
+    before = victim.around()
+    for args in (*READING, *TALKING):
+        victim.run(*args)
+    told = victim.told()
+    assert victim.around() == before
+    assert not victim.canary.exists()
+    assert EVIL not in told
+    assert "root:" not in told + "".join(victim.shown.values())
+
+
+def endure(victim: Victim, *changed: str) -> None:
+    """Run every command after `init`; nothing but `changed` and gitmem's own files changes."""
+    before = victim.around()
+    victim.run("init")
+    for args in (*READING, *TALKING):
+        victim.run(*args)
+    told = victim.told()
+    after = victim.around()
+    own = tuple(f"clone/{name}" for name in ("MEMORY.md", "memory", *changed))
+    differs = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+    assert {path for path in differs if not path.startswith(own)} == set()
+    assert not victim.canary.exists()
+    assert EVIL not in told
+    memory = victim.path / "MEMORY.md"
+    if "clone/MEMORY.md" in differs:
+        assert EVIL not in memory.read_text()
 
 
 def commit_all(repo: Path, message: str = "change") -> None:

@@ -9,47 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.conftest import Clone
-from tests.hostile.support import (
-    EVIL,
-    READING,
-    TALKING,
-    Listener,
-    Victim,
-    commit_all,
-)
+from tests.hostile.support import EVIL, Listener, Victim, commit_all, endure, refuse
 from tests.support import git
-
-PRIVATE = "The password of the vault is in the blue book"
-
-
-def refuse(victim: Victim) -> None:
-    """Run every command in a clone where `init` was never run, and see that nothing happens."""
-    before = victim.around()
-    for args in (*READING, *TALKING):
-        victim.run(*args)
-    told = victim.told()
-    assert victim.around() == before
-    assert not victim.canary.exists()
-    assert EVIL not in told
-    assert "root:" not in told + "".join(victim.shown.values())
-
-
-def endure(victim: Victim, *changed: str) -> None:
-    """Run every command after `init`; nothing but `changed` and gitmem's own files changes."""
-    before = victim.around()
-    victim.run("init")
-    for args in (*READING, *TALKING):
-        victim.run(*args)
-    told = victim.told()
-    after = victim.around()
-    own = tuple(f"clone/{name}" for name in ("MEMORY.md", "memory", *changed))
-    differs = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    assert {path for path in differs if not path.startswith(own)} == set()
-    assert not victim.canary.exists()
-    assert EVIL not in told
-    memory = victim.path / "MEMORY.md"
-    if "clone/MEMORY.md" in differs:
-        assert EVIL not in memory.read_text()
 
 
 def test_its_memories_are_there_and_nobody_is_told(clone: Clone) -> None:
@@ -116,12 +77,20 @@ def hooks_folder(tree: Path, canary: Path, listener: Listener) -> None:
 
 
 def attributes(tree: Path, canary: Path, listener: Listener) -> None:
+    """As `filter=lfs` does, this names drivers that the user may have: see `drivers`."""
     (tree / ".gitattributes").write_text(
-        "* merge=evil filter=evil diff=evil text eol=crlf ident working-tree-encoding=UTF-16\n"
-        "MEMORY.md merge=evil filter=evil diff=evil\nmemory/** merge=evil filter=evil\n"
+        "* merge=evil filter=evil diff=evil text ident\n*.memo working-tree-encoding=UTF-16\n"
+        "MEMORY.md merge=evil filter=evil diff=evil eol=crlf\nmemory/** merge=evil filter=evil\n"
     )
-    for driver in ("merge.evil.driver", "filter.evil.smudge", "filter.evil.process"):
-        (tree / "config.txt").open("a").write(f"git config {driver} 'touch {canary}'\n")
+    (tree / "plan.memo").write_text("whom to obey\n", encoding="utf-16")
+
+
+def drivers(victim: Victim) -> None:
+    """Let the user have drivers by the names that the tree assigns to everything."""
+    for kind in ("clean", "smudge", "process"):
+        git(victim.path, "config", f"filter.evil.{kind}", f"touch {victim.canary}; cat")
+    for key in ("merge.evil.driver", "diff.evil.command", "diff.evil.textconv"):
+        git(victim.path, "config", key, f"touch {victim.canary}")
 
 
 def includes(tree: Path, canary: Path, listener: Listener) -> None:
@@ -264,6 +233,8 @@ def test_files_in_the_tree(
     else:
         commit_all(theirs)
     victim = clone()
+    if plant is attributes:
+        drivers(victim)
     refuse(victim)
     endure(victim)
     assert listener.knocks == []

@@ -40,7 +40,7 @@ def _lines(gm: Gitmem, hits: Sequence[Hit]) -> Iterator[str]:
         if hit.said is not None:
             said = hit.said
             yield f"- {hit.key} {said.speaker or said.role}: {first_line(said.text, LINE)}"
-        elif hit.memory is not None and not getattr(hit.memory, "held", False):
+        elif hit.memory is not None and not hit.memory.held:
             yield _line(hit.memory, gm.short(hit.memory.id))
 
 
