@@ -157,6 +157,17 @@ class Engine:
         """Return the best hits."""
         query = plain(question.text) if question.haste else parse(question.text)
         searched: list[str] = []
+        found = self._found(question, query, searched)
+        if not found and query.quotes:  # of a question it is a title, and may be misremembered
+            self.warnings.append("nothing has what is quoted; searched for its words instead")
+            found = self._found(question, plain(question.text), searched)
+        scores = {id: rank.score(evidence) for id, (_, evidence) in found.items()}
+        best = self._best(question, found, scores)
+        return SearchResult(best, tuple(dict.fromkeys(searched)), _conversations(found, scores))
+
+    def _found(
+        self, question: Question, query: Query, searched: list[str]
+    ) -> dict[str, tuple[Found, Evidence]]:
         found: dict[str, tuple[Found, Evidence]] = {}
         meaning = None
         if {"memories", "sessions"} & set(question.within):
@@ -164,9 +175,7 @@ class Engine:
             found |= self._written(question, query, meaning, searched)
         if "files" in question.within and not question.filtered:
             found |= self._in_files(question, query, meaning.read if meaning else 0.0, searched)
-        scores = {id: rank.score(evidence) for id, (_, evidence) in found.items()}
-        best = self._best(question, found, scores)
-        return SearchResult(best, tuple(dict.fromkeys(searched)), _conversations(found, scores))
+        return found
 
     # -- memories and rounds ------------------------------------------------------------------
 

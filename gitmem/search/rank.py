@@ -15,6 +15,7 @@ from datetime import date
 from functools import lru_cache
 from heapq import nlargest
 from operator import mul
+from statistics import fmean
 
 from gitmem.model import Importance, Part
 from gitmem.search.base import Closeness, Words
@@ -163,8 +164,9 @@ def conversations(scores: Mapping[str, Sequence[float]]) -> list[str]:
     """Return the names of conversations, given the scores of their rounds, the best first.
 
     A conversation is as good as the mean of its two best rounds: what it is about it says twice.
+    Where one round is all there is, it is as good as that.
     """
-    return strongest({name: sum(nlargest(2, each)) / 2 for name, each in scores.items()})
+    return strongest({name: fmean(nlargest(2, each)) for name, each in scores.items()})
 
 
 def strongest(scores: Mapping[str, float], limit: int | None = None) -> list[str]:

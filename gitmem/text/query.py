@@ -109,6 +109,13 @@ class Query:
         return bool(self.words or self.prefixes) and all(c.field for c in self.required)
 
     @property
+    def quotes(self) -> bool:
+        """Whether it is words with a phrase among them, and nothing else that has to hold."""
+        return bool(self.words and self.required) and not (
+            self.excluded or any(clause.field for clause in self.required)
+        )
+
+    @property
     def terms(self) -> frozenset[str]:
         """The terms looked for, apart from those that a prefix begins."""
         clauses = (*self.prefixes, *self.required)

@@ -131,8 +131,13 @@ def test_the_best_come_first_and_ties_are_stable() -> None:
 
 
 def test_a_conversation_is_as_good_as_its_two_best_rounds() -> None:
-    scores = {"once": [0.9, 0.1, 0.1], "twice": [0.8, 0.8], "short": [0.9]}
-    assert rank.conversations(scores) == ["twice", "once", "short"]
+    scores = {"once": [0.9, 0.1, 0.1], "twice": [0.8, 0.8, 0.1], "less": [0.8, 0.7]}
+    assert rank.conversations(scores) == ["twice", "less", "once"]
+
+
+def test_a_conversation_of_one_round_is_as_good_as_that() -> None:
+    scores = {"once": [0.9, 0.1], "short": [0.6], "shorter": [0.4]}
+    assert rank.conversations(scores) == ["short", "once", "shorter"]
 
 
 def test_days_between() -> None:

@@ -126,6 +126,24 @@ def test_clauses_hold_for_what_is_near_too(semantic: gitmem.Gitmem) -> None:
     assert "Deploy on Friday is forbidden" not in found(semantic.search("forbidden -deploy"))
 
 
+def test_a_title_that_stands_nowhere_is_sought_by_its_words(gm: gitmem.Gitmem) -> None:
+    asked = 'What did we say about the "sessions store"?'
+    assert "Which store holds the sessions?" in found(gm.search(asked, within=("sessions",)))
+    assert any("quoted" in line for line in gm.warnings)
+
+
+@pytest.mark.parametrize("query", ['"sessions store"', '"sessions store" redis -deploy'])
+def test_a_phrase_of_a_search_has_to_stand_there(gm: gitmem.Gitmem, query: str) -> None:
+    assert found(gm.search(query, within=("sessions",))) == []
+    assert gm.warnings == []
+
+
+def test_where_a_phrase_stands_nothing_else_is_found(gm: gitmem.Gitmem) -> None:
+    hits = gm.search('hello redis "second cluster"', within=("sessions",))
+    assert found(hits) == ["Redis, in the second cluster."]
+    assert gm.warnings == []
+
+
 def test_meaning_finds_what_has_none_of_the_words(semantic: gitmem.Gitmem) -> None:
     semantic.remember("deployment happens monday")
     result = semantic.search("deploying", within=("memories",))

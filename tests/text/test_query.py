@@ -86,6 +86,20 @@ def test_words_only_rank_beside_a_phrase_and_are_needed_beside_a_field() -> None
     assert not parse("tag:db").needs_word
 
 
+@pytest.mark.parametrize(
+    ("query", "quotes"),
+    [
+        ('who wrote "The Hobbit"?', True),
+        ('"The Hobbit"', False),
+        ("who wrote The Hobbit?", False),
+        ('wrote "The Hobbit" -tolkien', False),
+        ('wrote "The Hobbit" tag:books', False),
+    ],
+)
+def test_what_quotes_among_words(query: str, quotes: bool) -> None:
+    assert parse(query).quotes is quotes
+
+
 def test_an_exclusion_alone_looks_for_nothing() -> None:
     assert not parse("-redis")
     assert parse("cache -redis")
