@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,16 +56,22 @@ class Agent:
         """Start it in a repository with one prompt, and wait until it has ended."""
         flags = self.approving if trusted else ()
         program = str(FOLDER / "node_modules" / ".bin" / self.name)
-        return subprocess.run(
+        with subprocess.Popen(
             [program, *flags, *self.arguments, prompt],
             cwd=repo,
             env={**os.environ, **_no_network(model), **_gemini(model)},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
-            timeout=PATIENCE,
-        )
+            start_new_session=True,
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # its children too hold the pipes
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def _no_network(model: Model) -> dict[str, str]:
