@@ -15,7 +15,7 @@ STOCK = {"commit": 4, "amend": 5, "merge": 6, "git push": 4, "remove": 3, "gc": 
 STRATEGIES = {"cat_sort_uniq": 6, "union": 2, "ours": 1, "theirs": 1}
 """How stock git merges notes: the last two drop lines."""
 
-KILLED = 0.1
+KILLED = 0.15
 """The share of gitmem's deeds that are killed on the way."""
 
 
@@ -56,8 +56,14 @@ def plan(seed: int, writers: int, clones: int, deeds: int) -> Sequence[Deed]:
         killed = verb in OURS and dice.random() < KILLED
         made.append(
             Deed(
-                number, number % writers, clone, verb, dice.getrandbits(32), skew,
-                kill=dice.uniform(0.2, 1.2) if killed else None, alone=dice.random() < 0.5,
-            )  # fmt: skip
+                number=number,
+                writer=number % writers,
+                clone=clone,
+                verb=verb,
+                seed=dice.getrandbits(32),
+                skew=skew,
+                kill=dice.uniform(0.2, 1.2) if killed else None,
+                alone=dice.random() < 0.5,
+            )
         )
     return made

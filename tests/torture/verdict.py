@@ -20,7 +20,7 @@ from tests.torture.world import World, lines
 OPS = {"remember": "remember", "revise": "revise", "forget": "forget", "tag": "tag"}
 """The event that a deed writes, if it writes one."""
 
-SKEWED = "clock"
+SKEWED = "incredible"
 """The one thing that `doctor` may find: the clocks are wrong, as planned."""
 
 
