@@ -197,20 +197,25 @@ class Purging(Searching):
 
     # -- elsewhere ------------------------------------------------------------------------------
 
-    def _look_at(self, lines: Sequence[bytes], theirs: str | None = None) -> None:
-        """Look at lines that are about to leave; `theirs` is what a remote has.
+    def _look_at(self, lines: Sequence[bytes]) -> None:
+        """Look at lines that are about to leave.
 
         Raises:
             Refused: one holds what looks like a secret, or would bring back what was purged.
         """
-        from gitmem.journal.purged import About, purged
-        from gitmem.verbs.sharing import stop_return, stop_secrets
+        from gitmem.verbs.sharing import stop_secrets
 
         stop_secrets(lines, self._events_of)
+        self._stop_return(lines)
+
+    def _stop_return(self, lines: Sequence[bytes]) -> None:
+        from gitmem.journal.purged import About, purged
+        from gitmem.verbs.sharing import stop_return
+
         notes = self._journals.shared.notes
-        gone = purged(notes, notes.tip()) | purged(notes, theirs)
-        returning = [line for line in lines if About(gone)(line)] if gone else []
-        if returning:
+        gone = purged(notes, notes.tip())
+        about = About(gone)
+        if returning := [line for line in lines if about(line)] if gone else []:
             self._fresh()
             stop_return(returning, gone, self._catalog.hidden)
 
@@ -238,14 +243,16 @@ class Purging(Searching):
 
         journal, at = self._journals.writable(JournalName.SHARED), self._next_at()
         theirs, about = sharing.fetch(journal, remote), About([id])
-        lacking = [line for _, line in journal.notes.added(theirs, journal.notes.tip())]
-        self._look_at([line for line in lacking if not about(line)], theirs)
+        added = journal.notes.added(theirs, journal.notes.tip())
+        lacking = [line for _, line in added if not about(line)]
+        self._look_at(lacking)
         if theirs is None:
             return None
         seconds = int(self._now().timestamp())
         met = merging.merge(journal, theirs, remote.name, author, seconds)
         if isinstance(met, merging.Merged):
             self._catalog.catch_up()
+            self._stop_return(lacking)
             return theirs
         if foreign := met.foreign(author):
             raise Refused(

@@ -117,12 +117,13 @@ class GitProgram:
         moves = [f"update {update.ref} {update.new} {update.old or none}" for update in updates]
         script = objects.encode("\n".join(["start", *moves, "prepare", "commit", ""]))
         reason = message.replace("\0", " ")[:1000] or "gitmem"
-        done = self._try("update-ref", "-m", reason, "--stdin", input=script)
+        # A ref of ours that stands for a branch would let git move the branch.
+        done = self._try("update-ref", "--no-deref", "-m", reason, "--stdin", input=script)
         if done.returncode:
             raise not_moved(self, updates, first_line(done.stderr))
 
     def delete_ref(self, name: str) -> None:
-        self._git("update-ref", "-d", name, at=[self.layout.common_dir])
+        self._git("update-ref", "--no-deref", "-d", name, at=[self.layout.common_dir])
 
     def blob(self, oid: str) -> bytes:
         return self._object("blob", oid)

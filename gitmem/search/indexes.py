@@ -190,7 +190,7 @@ class Indexes:
     def _document(self, memory: Memory) -> Document:
         return Document(
             id=memory.id,
-            text="\n".join([memory.body, *(note.text for note in memory.notes)]),
+            text="\n".join([memory.body, *(note.text for note in memory.notes)])[: naming.LONGEST],
             kind=memory.kind,
             tags=memory.tags,
             author=memory.author,

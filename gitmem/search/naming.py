@@ -31,6 +31,10 @@ class EntityPage:
     related: Sequence[EntityCount]
 
 
+LONGEST = 128 * 1024
+"""Characters of a memory that are read: `remember` takes no more at once, but stock git does."""
+
+
 def find(catalog: Catalog) -> None:
     """Find the entities of the memories that changed, and record them in the catalog."""
     mark = catalog.mark()
@@ -43,7 +47,7 @@ def find(catalog: Catalog) -> None:
     if living:
         from gitmem.text.entities import load, prose
 
-        texts = ("\n".join(_said(memory, prose)) for memory in living)
+        texts = ("\n".join(_said(memory, prose))[:LONGEST] for memory in living)
         for memory, entities in zip(living, load().extract_all(texts), strict=True):
             found[memory.id] = [(entity.name, entity.type) for entity in entities]
     catalog.set_entities(found, mark)

@@ -98,7 +98,9 @@ def take_in(journal: Journal, remote: str, tip: str, author: str, now: datetime)
     from gitmem.journal.merging import Merged, merge
 
     found = merge(journal, tip, remote, author, int(now.timestamp()))
-    return "" if isinstance(found, Merged) else met(found, remote, author)[0]
+    if isinstance(found, Merged):
+        return ""
+    return "{} ({})".format(*met(found, remote, author, [*journal.purged(journal.notes.tip())]))
 
 
 def met(meeting: Meeting, remote: str, author: str, purged: Sequence[str] = ()) -> tuple[str, str]:

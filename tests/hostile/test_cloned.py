@@ -21,6 +21,9 @@ def test_its_memories_are_there_and_nobody_is_told(clone: Clone) -> None:
     assert "held" in victim.shown[("list",)]
     endure(victim)
     assert EVIL in victim.shown[("list",)]
+    assert set(victim.codes.values()) == {0}
+    for form in ("markdown", "compact"):
+        assert EVIL not in victim.start("--format", form)
 
 
 # -- files in the tree -------------------------------------------------------------------------

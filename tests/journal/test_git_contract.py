@@ -183,6 +183,17 @@ def test_a_ref_that_does_not_stand_where_it_was_read_is_not_moved(port: Git) -> 
     assert (port.ref(REF), port.ref(KEPT)) == (first, None)
 
 
+def test_a_ref_that_stands_for_a_branch_moves_no_branch(port: Git) -> None:
+    first, second = commit_file(port, b"1"), commit_file(port, b"2")
+    port.update_refs([RefUpdate("refs/heads/users", first, None)], "m")
+    git(place(port), "symbolic-ref", REF, "refs/heads/users")
+    port.update_refs([RefUpdate(REF, second, first)], "m")
+    assert (port.ref(REF), port.ref("refs/heads/users")) == (second, first)
+    git(place(port), "symbolic-ref", REF, "refs/heads/users")
+    port.delete_ref(REF)
+    assert (port.ref(REF), port.ref("refs/heads/users")) == (None, first)
+
+
 @pytest.mark.parametrize("stale", [0, 1])
 def test_of_two_refs_both_move_or_neither(port: Git, stale: int) -> None:
     first, second = commit_file(port, b"1"), commit_file(port, b"2")

@@ -140,6 +140,7 @@ def test_no_other_ref_is_pushed(two: Two) -> None:
 def test_somebody_elses_purge_at_the_remote_is_taken_over_first(two: Two) -> None:
     mine = next(memory.id for memory in _memories(two) if memory.text == "Between")
     git(two.one, "config", "user.email", "grace@example.com")
+    git(two.other, "config", "gitmem.trust", "all")
     two.purged()
     with gitmem.open(two.other, backend=two.backend) as gm:
         with pytest.raises(Refused, match="grace@example.com"):

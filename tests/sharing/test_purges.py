@@ -74,6 +74,50 @@ def test_a_plain_fetch_of_it_changes_nothing_and_is_said(shared: Shared) -> None
     assert traces(shared.two) == []
 
 
+def test_after_a_plain_fetch_no_push_brings_it_back(shared: Shared) -> None:
+    """Nor does the command in between, which restores what vanished."""
+    git(shared.two, "fetch", "-q")
+    run_cli("remember", "Written in between", cwd=shared.two)
+    error = cli("push", cwd=shared.two, code=5)
+    assert error["hint"] == "to purge it here too: gitmem pull origin --yes"
+    git(shared.team.remote, "gc", "-q", "--prune=now")
+    assert traces(shared.team.remote) == []
+    cli("pull", "--yes", cwd=shared.two)
+    assert len(cli("push", cwd=shared.two)["memories"]) == 2
+    git(shared.one, "fetch", "-q")
+    left = LEFT | {"Written in between"}
+    assert shared.team.texts(shared.one) == shared.team.texts(shared.two) == left
+    git(shared.team.remote, "gc", "-q", "--prune=now")
+    assert traces(shared.team.remote, shared.one, shared.two) == []
+
+
+def test_a_plain_fetch_of_what_is_new_beside_ones_own_purge(tmp_path: Path) -> None:
+    """One person, two clones: what a fetch brought waits for a pull, which need not be asked."""
+    shared = Shared(tmp_path, same_person=True)
+    shared.purge()
+    git(shared.two, "fetch", "-q")
+    done = run_cli("list", cwd=shared.two)
+    assert done.stderr == "**warning:** you purged 1 memory at 'origin' (gitmem pull origin)\n"
+    cli("pull", cwd=shared.two)
+    assert shared.team.texts(shared.two) == LEFT
+    assert traces(shared.two) == []
+
+
+def test_what_a_stock_merge_brought_back_does_not_leave(shared: Shared) -> None:
+    """The stale clone had merged by hand before gitmem looked: nothing of it is pushed."""
+    git(shared.two, "fetch", "-q", "origin", f"{SHARED}:refs/notes/theirs")
+    git(shared.two, "notes", "--ref", SHARED, "merge", "-q", "-s", "cat_sort_uniq", "theirs")
+    git(shared.two, "update-ref", "-d", "refs/notes/theirs")
+    error = cli("push", cwd=shared.two, code=5)
+    assert "this would bring it back" in error["message"]
+    assert error["hint"] == f"gitmem purge {shared.id[:8]} --push"
+    git(shared.team.remote, "gc", "-q", "--prune=now")
+    assert traces(shared.team.remote) == []
+    cli("purge", shared.id, "--push", "--yes", cwd=shared.two)
+    assert shared.team.texts(shared.two) == LEFT
+    assert traces(shared.two) == []
+
+
 def test_what_is_new_beside_a_purge_arrives_with_it(shared: Shared) -> None:
     (later,) = shared.team.remember(shared.one, "Later")
     cli("push", cwd=shared.one)
