@@ -17,6 +17,8 @@ from gitmem.mirror.render import block_text, long_term
 from gitmem.model import Importance, Memory
 from tests.mirror.support import DAILY, Desk, FakeView, make, memories, rendered, short
 
+pytestmark = pytest.mark.fresh  # npm installs it where it is not on the path
+
 STYLES = [
     [],
     ["--prose-wrap=always"],

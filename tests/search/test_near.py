@@ -47,10 +47,13 @@ def test_chroma_finds_what_looking_at_each_finds(tokens: TokenStore, tmp_path: P
     for asked in ("cache1 cache2", "retry8", "queue3 index4 retry5", "nothing of that"):
         pooled = HashEmbedder().query(asked).pooled
         looked, told = tokens.nearest(pooled, 50), vectors.nearest(pooled, 50)
-        # Of many that are equally near it is chance who is among the fifty.
-        assert [hit.score for hit in looked] == pytest.approx([hit.score for hit in told], abs=1e-3)
-        sure = {hit.id for hit in looked if hit.score > looked[-1].score + 1e-3}
-        assert sure and sure <= {hit.id for hit in told}
+        found = {hit.id: hit.score for hit in told}
+        both = [hit for hit in looked if hit.id in found]
+        assert len(both) >= 45, "Chroma's graph leads to nearly all of them"
+        assert [hit.score for hit in both] == pytest.approx(
+            [found[hit.id] for hit in both], abs=1e-3
+        )
+        assert looked[0].score == pytest.approx(told[0].score, abs=1e-3)
     assert "5" not in {hit.id for hit in tokens.nearest(pooled, 1000)}
     vectors.close()
 

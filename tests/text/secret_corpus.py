@@ -147,7 +147,9 @@ def documents(*, every: bool = False) -> Iterator[tuple[Path, str]]:
     yield from _prose(standard.glob("*.py"))
     yield from _prose(standard.glob("*/*.py"))
     yield from _prose(Path("/usr/share/man/man1").glob("git*.gz"))
-    yield from _prose(site.glob("*.dist-info/METADATA"))
+    about = site.glob("*.dist-info/METADATA")
+    # PyJWT's own page shows a token, whole and well signed: that one is found, as it should be.
+    yield from _prose(path for path in about if not path.parent.name.lower().startswith("pyjwt"))
     if every:
         yield from _prose(site.glob("*/**/*.py"))
         yield from _prose(Path("/usr/share/man").glob("man*/*.gz"))
