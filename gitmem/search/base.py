@@ -23,6 +23,9 @@ FIELDS = ("text", "entities", "tags", "paths", "kind", "author")
 UNNAMED = ("text", "entities", "tags", "paths", "author")
 """The fields that a word is looked for in where a query names none."""
 
+LONGEST = 128 * 1024
+"""Characters of a memory that are read: `remember` takes no more at once, but stock git does."""
+
 
 class IndexUnusable(Unavailable):
     """The index could not be searched or written, which is not that nothing matched."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.model import Memory
-from gitmem.search.base import Change, Derived, Document, Index, Removed, Seen, catch_up
+from gitmem.search.base import LONGEST, Change, Derived, Document, Index, Removed, Seen, catch_up
 from gitmem.search.catalog import Catalog
 from gitmem.search.events import Mark
 
@@ -190,7 +190,7 @@ class Indexes:
     def _document(self, memory: Memory) -> Document:
         return Document(
             id=memory.id,
-            text="\n".join([memory.body, *(note.text for note in memory.notes)])[: naming.LONGEST],
+            text="\n".join([memory.body, *(note.text for note in memory.notes)])[:LONGEST],
             kind=memory.kind,
             tags=memory.tags,
             author=memory.author,

@@ -8,6 +8,7 @@ from typing import Any
 
 from gitmem.errors import NotFound
 from gitmem.model import Memory
+from gitmem.search.base import LONGEST
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 
@@ -29,10 +30,6 @@ class EntityPage:
     type: str
     memories: Sequence[Memory]
     related: Sequence[EntityCount]
-
-
-LONGEST = 128 * 1024
-"""Characters of a memory that are read: `remember` takes no more at once, but stock git does."""
 
 
 def find(catalog: Catalog) -> None:
