@@ -293,6 +293,7 @@ def versioned(ready: tuple[Path, dict[str, str]]) -> Iterator[tuple[Path, dict[s
     shutil.rmtree(checkout / ".git")
 
 
+@pytest.mark.long
 def test_the_demo_of_a_clone_without_home_or_identity(
     versioned: tuple[Path, dict[str, str]],
 ) -> None:
@@ -302,6 +303,7 @@ def test_the_demo_of_a_clone_without_home_or_identity(
     assert "the whole project" in told
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_the_demo_of_a_checkout_of_another_user(
     versioned: tuple[Path, dict[str, str]],

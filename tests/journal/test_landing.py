@@ -311,12 +311,13 @@ def test_a_trunk_event_on_a_commit_that_was_not_fetched_is_not_carried(world: Wo
     assert world.carries() == []
 
 
-def test_filter_branch(world: World) -> None:
+def test_filter_branch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.commit("m1")
     world.remember("M")
     world.fork("f")
     world.commit("c1")
     world.remember("P")
+    monkeypatch.setenv("FILTER_BRANCH_SQUELCH_WARNING", "1")  # git would wait ten seconds
     world.git("filter-branch", "-f", "--msg-filter", "cat; echo more", "--", "--all")
     world.git("for-each-ref", "--format=delete %(refname)", "refs/original")
     world.git("update-ref", "-d", "refs/original/refs/heads/main")
