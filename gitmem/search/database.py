@@ -7,6 +7,7 @@ and `refill` derives it again.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +16,8 @@ from typing import Any
 
 BUSY = 5.0
 """Seconds to wait for another process's transaction before going round the file."""
+
+_ATTEMPTS, _PAUSE = 100, 0.01
 
 CACHE = 32_768
 """KiB of pages held in memory: ids are random, and 100,000 of them inserted touch every page."""
@@ -31,6 +34,19 @@ _NOT_NOW = frozenset(
     )
 )
 """Errors that say nothing against the file's content; all others do."""
+
+
+def _turn_to_wal(db: sqlite3.Connection) -> None:
+    """Turn to the write-ahead log; where others do so at this moment, SQLite does not wait."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or attempt + 1 == _ATTEMPTS:
+                raise
+            time.sleep(_PAUSE)
 
 
 def _row(*columns: Any) -> tuple[Any, ...]:
@@ -204,7 +220,7 @@ class Database:
         return db
 
     def _create(self, db: sqlite3.Connection) -> None:
-        db.execute("PRAGMA journal_mode=WAL")
+        _turn_to_wal(db)
         db.execute("BEGIN IMMEDIATE")
         if db.execute("PRAGMA user_version").fetchone()[0] != self._version:
             tables = "SELECT name FROM sqlite_master WHERE type='table'"
