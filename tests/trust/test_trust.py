@@ -57,7 +57,9 @@ ADA, EVES, BOBS = (
 def test_held_memories_are_found_and_marked(team: Path) -> None:
     assert held(team) == {ADA: False, EVES: True, BOBS: True}
     found = run_cli("search", "deploys", cwd=team, env=CALM).stdout.split("\n")
-    marked = {line.partition(" (")[0][-20:]: ", held" in line for line in found if "Deploys" in line}
+    marked = {
+        line.partition(" (")[0][-20:]: ", held" in line for line in found if "Deploys" in line
+    }
     assert sorted(marked.values()) == [False, True, True]
     assert {m["text"] for m in cli("list", "--held", cwd=team)} == {EVES, BOBS}
     assert {m["text"] for m in cli("list", "--trusted", cwd=team)} == {ADA}
