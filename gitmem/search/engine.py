@@ -19,6 +19,7 @@ from gitmem.search.base import Candidate, Closeness, Index, IndexMoved, IndexUnu
 from gitmem.search.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
+from gitmem.search.naming import LONGEST
 from gitmem.search.rank import Evidence
 from gitmem.search.rounds import PREFIX
 from gitmem.search.rows import Filter
@@ -381,5 +382,5 @@ def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> 
     else:
         from gitmem.text.query import snippet_of
 
-        snippet = snippet_of(question.text, said, SNIPPET)
+        snippet = snippet_of(question.text, said[:LONGEST], SNIPPET)
     return Hit(found, score, snippet, tuple(rank.parts(evidence)))
