@@ -37,6 +37,8 @@ def _detail(short: Short, memory: Memory) -> Iterator[Line | str]:
         yield item(f"proposed {side.field}", f"{value} ({side.by}, {when(side.at)})".lstrip(": "))
     if memory.held or memory.proposed:
         yield hint("whom to trust: gitmem trust --list")
+    if memory.proposed:
+        yield hint(f"keep it as it is: gitmem restore {short(memory.id)}")
     if memory.contested:
         yield hint(f"settle it: gitmem update {short(memory.id)} TEXT")
     if memory.stale:

@@ -39,16 +39,17 @@ def recalled(short: Short, found: Sequence[Hit]) -> View:
 
 def _commands(short: Short, found: Sequence[Hit]) -> Iterator[Line]:
     from gitmem.model import first_line
+    from gitmem.text.fence import inert
 
     for hit in found:
         if hit.memory is not None:
             yield [
                 ("id", f"gitmem show {short(hit.memory.id)}"),
-                ("dim", f"  # {hit.memory.summary}"),
+                ("dim", f"  # {inert(hit.memory.summary)}"),
             ]
         elif hit.said is not None:
             place = f"gitmem session show {hit.said.session}#{hit.said.index}"
-            yield [("id", place), ("dim", f"  # {first_line(_spoken(hit.said))}")]
+            yield [("id", place), ("dim", f"  # {inert(first_line(_spoken(hit.said)))}")]
 
 
 def _row(hit: Hit, explain: bool) -> dict[str, Any]:

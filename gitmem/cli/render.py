@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from itertools import chain
 from typing import Any, TextIO
 
-from gitmem.cli.inert import one_line, visible
+from gitmem.cli.inert import in_json, one_line, visible
 from gitmem.cli.view import Line, View
 from gitmem.errors import GitmemError, Unavailable
 
@@ -97,7 +97,7 @@ def _write_json(envelope: Mapping[str, Any]) -> None:
     import json
 
     text = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), default=plain)
-    _write([text], sys.stdout)
+    _write([in_json(text)], sys.stdout)
 
 
 def _write(lines: Iterable[Line | str], stream: TextIO) -> None:

@@ -8,6 +8,7 @@ of the agent around us.
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,11 @@ _NO_WINDOW = {
     "SSH_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
 }
+_LOCKED = "cannot lock ref"
+_UNLOCK = "if no git command is running, remove that '.lock' file and try again"
+_FETCHES = 6
+"""Fetches to try while other fetches into the same clone move the tracking ref under this one."""
+
 _PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 
 _HINTS = (
@@ -108,7 +114,17 @@ class Remote:
             Unavailable: it cannot be reached, or takes too long.
         """
         options = [*_QUIET_FETCH, *(["--refetch"] if whole else [])]
-        self._git("fetch", *options, *self._shown, "--", self.name, refspec(self.name))
+        command = ("fetch", *options, *self._shown, "--", self.name, refspec(self.name))
+        for number in range(_FETCHES):
+            ended = self._run(*command)
+            if not ended.code:
+                return
+            if _LOCKED not in ended.errors:
+                raise self._failure(ended)
+            time.sleep(random.uniform(0, 0.05 * 2**number))
+        raise Unavailable(
+            f"what '{self.name}' has cannot be noted: {first_line(encode(ended.errors))}", _UNLOCK
+        )
 
     def tip(self, ref: str) -> str | None:
         """Return where a ref stands at the remote, asked of it now.

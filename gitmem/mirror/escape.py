@@ -9,7 +9,8 @@ in the text         in the file            where
 ``--``              ``-\\-``                in prose; in code, where the backslash would show and
                                            be copied, only ``<!--`` and ``-->``; never in table
                                            rules and thematic breaks, which it would break
-control, bidi       ``&#x202E;``           everywhere; and blank lines at either end (``&#xA;``)
+control, hidden     ``&#x202E;``           everywhere; and blank lines at either end (``&#xA;``)
+``<system>``        ``&#x3C;system>``      everywhere: what a model may take for somebody else's
 ``#word @word``     ``\\#word``             at the end of the bullet's line, where tags stand
 ==================  =====================  ====================================================
 
@@ -23,7 +24,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-_UNSEEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]"
+from gitmem.text.unseen import BIDI, CONTROLS, HIDDEN, JOINERS
+
+_UNSEEN = rf"(?!\n)[{CONTROLS}{BIDI}{HIDDEN}]|{JOINERS}"
+_MARKS = "<[＜﹤‹［"
 _ENTITY = r"&((?:amp;)*)#x([0-9A-F]{1,6});"
 _DASHES = r"-(\\*)(?=-)"
 _CODE_OR_DASHES = r"(?<!`)(`+)(?!`)(?P<code>.+?)(?<!`)\1(?!`)|-(\\*)(?=-)"
@@ -36,7 +40,7 @@ _ANNEX = r"(?m)^([ \t]*)(\\*)(?=> ?(?:\*\*|__)(?:contested|note|cut)(?:\*\*|__))
 
 def escape(text: str) -> str:
     """Return `text` as it stands in the file, line by line the same."""
-    text = _ends(_characters(text))
+    text = _ends(_tags(_characters(text)))
     if "--" not in text and "-\\" not in text:
         return text
     return "\n".join(_dashes(line, code) for line, code in _with_code(text))
@@ -127,7 +131,16 @@ def _canonical_line(line: str) -> str:
 def _characters(text: str) -> str:
     if "&" in text:
         text = re.sub(_ENTITY, r"&amp;\1#x\2;", text)
-    return text if text.isprintable() else re.sub(_UNSEEN, _entity, text)
+    return text if text.isascii() and text.isprintable() else re.sub(_UNSEEN, _entity, text)
+
+
+def _tags(text: str) -> str:
+    """Spell out the beginnings of tags that would end an agent's fence or open another's turn."""
+    if not any(mark in text for mark in _MARKS):
+        return text
+    from gitmem.text.fence import TAG  # 10 ms, for the few texts with a tag in them
+
+    return re.sub(TAG, _entity, text)
 
 
 def _entity(match: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
-from gitmem.search.base import Candidate, Closeness, Index, IndexUnusable
+from gitmem.search.base import LONGEST, Candidate, Closeness, Index, IndexUnusable
 from gitmem.search.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
@@ -377,7 +377,7 @@ def _hit(question: Question, found: Found, score: float, evidence: Evidence) -> 
     else:
         from gitmem.text.query import snippet_of
 
-        snippet = snippet_of(question.text, said, SNIPPET)
+        snippet = snippet_of(question.text, said[:LONGEST], SNIPPET)
     return Hit(found, score, snippet, tuple(rank.parts(evidence)))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gitmem.search.embedding import Embedded, Embedder, QueryVectors
 
-BATCH = 256
+BATCH = 128
 """Texts embedded between two commits: what ^C or a crash may cost."""
 
 NEAR, FAR = 0.9, 0.8

@@ -10,6 +10,7 @@ from gitmem.model import FileChange, Importance, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.text.budget import tokens
+from gitmem.text.fence import inert
 from gitmem.verbs.staleness import Staleness
 
 TOPIC = "topic:"
@@ -65,7 +66,7 @@ def compose(
         "memories": catalog.count(alive),
         "contested": catalog.count(replace(alive, contested=True)),
     }
-    topics = topics_of(catalog.tag_counts(alive))
+    topics = {_inert(name): n for name, n in topics_of(catalog.tag_counts(alive)).items()}
     commit = catalog.look.commit
     critical = staleness.marked(_of(catalog, Importance.CRITICAL, alive), commit)
     high = staleness.marked(_of(catalog, Importance.HIGH, alive), commit)
@@ -78,7 +79,7 @@ def compose(
     told = shown | {memory.id for memory in news}
 
     def line(memory: Memory) -> str:
-        return _line(memory, short) + (_signature(memory) if guest else "")
+        return _line(memory, short) + (_inert(_signature(memory)) if guest else "")
 
     sections = (
         ("Critical", [line(memory) for memory in critical]),
@@ -90,24 +91,26 @@ def compose(
                 for memory in news
             ],
         ),
-        ("Working memory", context.strip().split("\n") if context.strip() else []),
+        ("Working memory", inert(context).split("\n") if context.strip() else []),
         ("Last session", [line(memory) for memory in episodes]),
         ("Latest", [line(memory) for memory in recent if memory.id not in told]),
         (
             "Topics",
             [", ".join(f"{name} {count}" for name, count in topics.items())] if topics else [],
         ),
-        ("To look at", [f"- {notice}" for notice in notices]),
+        ("To look at", [f"- {_inert(notice)}" for notice in notices]),
     )
-    place = f"branch {branch}" if branch else "no branch"
+    place = f"branch {_inert(branch)}" if branch else "no branch"
     known = counts["memories"]
     head = f"# Memory of this repository: {known} {'memory' if known == 1 else 'memories'}, {place}"
     compact = {
-        "b": branch or "HEAD",
+        "b": _inert(branch or "HEAD"),
         "t": topics,
-        "c": [{"id": short(m.id), "s": m.summary, "t": m.kind} for m in critical[:3]],
+        "c": [
+            {"id": short(m.id), "s": _inert(m.summary), "t": _inert(m.kind)} for m in critical[:3]
+        ],
         "n": counts["memories"],
-        "h": [{"id": short(m.id), "s": m.summary} for m in high[:2]],
+        "h": [{"id": short(m.id), "s": _inert(m.summary)} for m in high[:2]],
     }
     return Briefing("\n".join(_fit(head, sections, budget)), compact, counts)
 
@@ -136,7 +139,12 @@ def _line(memory: Memory, short: Callable[[str], str]) -> str:
     tags = "".join(f" #{tag}" for tag in memory.tags)
     contested = " (contested)" if memory.contested else ""
     line = f"- {short(memory.id)} **{memory.kind}** {memory.summary}{tags}{contested}"
-    return line + _files(memory.stale)
+    return _inert(line + _files(memory.stale))
+
+
+def _inert(text: str) -> str:
+    """Return a text as one line that hides nothing and pretends nothing: an agent reads it."""
+    return " ".join(inert(text).split("\n"))
 
 
 def _files(stale: Sequence[FileChange]) -> str:

@@ -14,7 +14,7 @@ import pytest
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal import sharing
 from gitmem.journal.transfer import Remote
-from tests.sharing.support import SHARED, Team, cli, lines, tip
+from tests.sharing.support import SHARED, TRACKING, Team, cli, lines, tip
 from tests.support import git
 
 
@@ -81,6 +81,44 @@ def test_a_push_that_is_killed_can_be_repeated(team: Team) -> None:
         assert {memory.id for memory in gm.list()} == expected
     assert tip(one) == tip(two) == tip(team.remote)
     git(team.remote, "fsck", "--strict")
+
+
+def move_meanwhile(team: Team, clone: Path) -> None:
+    """Let another fetch into a clone move the tracking ref while the next one is under way."""
+    hook = team.folder / "meanwhile"
+    move = f"env -u GIT_DIR git --git-dir={clone}/.git update-ref {TRACKING} HEAD"
+    once = "git config --global --unset uploadpack.packObjectsHook"
+    hook.write_text(f'#!/bin/sh\n{once}\n{move}\nexec "$@"\n')
+    hook.chmod(0o755)
+    git(clone, "config", "--global", "uploadpack.packObjectsHook", str(hook))
+
+
+def test_a_fetch_that_another_overtakes_is_tried_again(team: Team) -> None:
+    one, two = team.clone("one"), team.clone("two")
+    team.remember(two, "First")
+    cli("push", cwd=two)
+    cli("pull", cwd=one)
+    team.remember(two, "Second")
+    cli("push", cwd=two)
+    move_meanwhile(team, one)
+    cli("pull", cwd=one)
+    assert team.texts(one) == {"First", "Second"}
+    assert tip(one, TRACKING) == tip(team.remote)
+
+
+def test_a_lock_on_the_tracking_ref_is_named(team: Team) -> None:
+    one, two = team.clone("one"), team.clone("two")
+    team.remember(two, "Of two")
+    cli("push", cwd=two)
+    lock = one / ".git" / f"{TRACKING}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    error = cli("pull", cwd=one, code=4)
+    assert "cannot be noted" in error["message"] and str(lock) in error["message"]
+    assert "remove" in error["hint"]
+    lock.unlink()
+    cli("pull", cwd=one)
+    assert team.texts(one) == {"Of two"}
 
 
 def test_others_that_never_stop_pushing(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

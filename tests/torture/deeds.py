@@ -122,14 +122,14 @@ def _git(clone: Path, deed: Deed, *args: str) -> str:
 
 def unlock(clone: Path, older: float = LEFT_BEHIND) -> Sequence[str]:
     """Remove the locks that killed gits have left, as `doctor` says to, and return their names."""
-    found = []
-    for lock in (clone / ".git").rglob("*.lock"):
+    git_dir = clone / ".git"
+    refs = [Path(folder, name) for folder, _, names in os.walk(git_dir / "refs") for name in names]
+    removed = []
+    for lock in (path for path in (*git_dir.glob("*.lock"), *refs) if path.suffix == ".lock"):
         try:
-            if "gitmem" not in lock.relative_to(clone / ".git").parts[:1] and (
-                time.time() - lock.stat().st_mtime >= older
-            ):
+            if time.time() - lock.stat().st_mtime >= older:
                 lock.unlink()
-                found.append(lock.name)
+                removed.append(lock.name)
         except FileNotFoundError:  # its git was only slow
             continue
-    return found
+    return removed

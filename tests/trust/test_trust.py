@@ -128,6 +128,7 @@ def test_what_is_proposed_is_shown_and_changes_nothing(team: Path) -> None:
     }
     told = run_cli("show", mine["id"], cwd=team).stdout
     assert f"- proposed content: Deploys happen never ({EVE}" in told
+    assert f"hint: keep it as it is: gitmem restore {mine['id'][:8]}" in told
     assert "a change is proposed" in run_cli("list", cwd=team).stdout
     assert "never" not in (team / "MEMORY.md").read_text()
     cli("restore", mine["id"], cwd=team)

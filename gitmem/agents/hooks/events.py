@@ -19,6 +19,10 @@ from gitmem.text.triggers import find
 PATIENCE = {"session-start": 8.0, "prompt": 4.0, "stop": 60.0, "pre-compact": 60.0}
 """Seconds that an event may take; an agent waits for the first two."""
 
+INDEXING = 10.0
+"""Seconds that a stop indexes: a first import of 10 MB took a minute, and some agents wait. What is
+embedded by then is kept; the next stop goes on from there."""
+
 
 def respond(call: Call) -> None:
     """Do what an event asks for; an excluded agent and a repository not set up get nothing."""
@@ -78,7 +82,7 @@ def stop(call: Call, gm: Gitmem) -> None:
             capture = Capture(gm, growth.about.agent, growth.about.id, call.folder)
             kept = capture.turns(growth.latest)
             call.outcome += f" {len(kept)} kept" if kept else ""
-    with noted(call):
+    with noted(call), suppress(TimeIsUp), within(INDEXING):
         gm.catch_up()
     gm.leave(call.agent)
 
