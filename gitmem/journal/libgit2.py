@@ -75,6 +75,7 @@ class Libgit2:
             # Locked like this, libgit2 would make `a/b` beside a packed ref `a`.
             self._program.update_refs(updates, message)
             return
+        self._program.written.before()
         try:
             with self._repo.transaction() as locked:
                 for update in updates:
@@ -86,6 +87,7 @@ class Libgit2:
                     locked.set_target(update.ref, update.new, message=message)
         except Failure as error:
             raise not_moved(self, updates, str(error)) from error
+        self._program.written.after()
 
     def delete_ref(self, name: str) -> None:
         self._program.delete_ref(name)
@@ -191,6 +193,8 @@ class Libgit2:
 
     def _write_once(self, kind: str, data: bytes) -> str:
         try:
-            return str(self._repo.write(_NUMBERS[kind], data))
+            oid = str(self._repo.write(_NUMBERS[kind], data))
         except Failure as error:
             raise failed(str(error), object_folders(self.layout.common_dir), len(data)) from error
+        self._program.written.note(oid, kind, data)
+        return oid

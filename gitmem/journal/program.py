@@ -32,6 +32,7 @@ from gitmem.journal.spawn import (
     object_folders,
     run,
 )
+from gitmem.journal.written import Written
 
 UNPACK_LIMIT = 100
 """Objects up to which a write stays loose, as in `transfer.unpackLimit`."""
@@ -62,6 +63,7 @@ class GitProgram:
         self._reader = Reader(self._command, layout.git_dir, self._environ)
         self._held: dict[str, tuple[str, bytes]] = {}
         self._held_bytes = 0
+        self.written = Written(layout, self._index, self._any_missing)
         self._config: Configuration | None = None
 
     def head(self) -> Head:
@@ -118,9 +120,14 @@ class GitProgram:
         script = objects.encode("\n".join(["start", *moves, "prepare", "commit", ""]))
         reason = message.replace("\0", " ")[:1000] or "gitmem"
         # A ref of ours that stands for a branch would let git move the branch.
-        done = self._try("update-ref", "--no-deref", "-m", reason, "--stdin", input=script)
+        move = partial(self._try, "update-ref", "--no-deref", "-m", reason, "--stdin", input=script)
+        self.written.before()
+        done = move()
+        if done.returncode and self.written.retry():
+            done = move()
         if done.returncode:
             raise not_moved(self, updates, first_line(done.stderr))
+        self.written.after()
 
     def delete_ref(self, name: str) -> None:
         self._git("update-ref", "--no-deref", "-d", name, at=[self.layout.common_dir])
@@ -238,6 +245,7 @@ class GitProgram:
 
     def close(self) -> None:
         self._held.clear()
+        self.written.clear()
         self._reader.close()
 
     def _configuration(self) -> Configuration:
@@ -314,11 +322,27 @@ class GitProgram:
             return
         stream = objects.pack(self._held.values(), self.layout.object_format)
         many = len(self._held) > UNPACK_LIMIT
-        command = ("index-pack", "--stdin") if many else ("unpack-objects", "-q")
-        common_dir = self.layout.common_dir
-        beside_gc(lambda: self._git(*command, input=stream, at=object_folders(common_dir)))
+        if many:
+            self._index(stream)
+        else:
+            self._store("unpack-objects", "-q", stream=stream)
+        for oid, (kind, data) in self._held.items():
+            self.written.note(oid, kind, data)
         self._held.clear()
         self._held_bytes = 0
+
+    def _index(self, stream: bytes) -> None:
+        self._store("index-pack", "--stdin", stream=stream)
+
+    def _store(self, *command: str, stream: bytes) -> None:
+        common_dir = self.layout.common_dir
+        beside_gc(lambda: self._git(*command, input=stream, at=object_folders(common_dir)))
+
+    def _any_missing(self, oids: Sequence[str]) -> bool:
+        """Ask a new process: one that has a pack open reads it still when it is deleted."""
+        asked = "".join(f"{oid}\n" for oid in oids).encode()
+        done = self._try("cat-file", "--batch-check", "--buffer", input=asked)
+        return any(line.endswith(b" missing") for line in done.stdout.splitlines())
 
 
 def not_moved(git: Git, updates: Sequence[RefUpdate], message: str) -> RefMoved | Unavailable:

@@ -56,7 +56,7 @@ def unescape(text: str) -> str:
 @lru_cache(maxsize=1_000)
 def escape_word(word: str, also: str = "") -> str:
     """Return a tag, kind or name as one word; characters in `also` become entities too."""
-    word = re.sub(rf"[ \t\n{also}]", _entity, _characters(word))
+    word = re.sub(rf"[ \t\n{also}]", _entity, _tags(_characters(word)))
     return re.sub(_DASHES, r"-\\\1", word) if "-" in word else word
 
 

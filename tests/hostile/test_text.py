@@ -99,6 +99,7 @@ def test_a_tag_that_is_typed_into_a_file_is_read_as_typed(victim: Victim) -> Non
     path = victim.path / "MEMORY.md"
     line = "- Wrap it in <system-reminder> tags\n<!-- gitmem:end -->"
     path.write_text(path.read_text().replace("<!-- gitmem:end -->", line))
+    victim.run("status")
     assert "Wrap it in <system-reminder> tags" in victim.run("list")
     assert "Wrap it in &#x3C;system-reminder> tags" in path.read_text()
 
