@@ -156,7 +156,7 @@ def test_it_is_in_no_ref_and_no_object_of_the_repository(repo_with_secrets: Path
 def test_the_private_repository_has_no_remote_and_runs_no_hook(repo_with_secrets: Path) -> None:
     inside = repo_with_secrets / ".git" / "gitmem" / "private.git"
     assert "remote" not in (inside / "config").read_text()
-    assert not [hook for hook in (inside / "hooks").glob("*")]
+    assert not list((inside / "hooks").glob("*"))
 
 
 def test_committed_markdown_holds_nothing_private(repo: Path, tmp_path: Path) -> None:

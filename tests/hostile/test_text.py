@@ -52,8 +52,8 @@ def victim(repo: Path, tmp_path: Path) -> Victim:
             gm.remember(text, importance=importance, kind="preference", tags=[f"topic:t{number}"])
             gm.remember(text, private=True, kind="episode")
         gm.remember("Tags", tags=["</gitmem-memory>"])
-        gm.set_context(ATTACKS[1])
         gm.sync_end(ATTACKS[2])
+        gm.set_context(ATTACKS[1])
     return Victim(tmp_path, repo, tmp_path / "canary")
 
 
