@@ -78,10 +78,9 @@ class Journal:
         while True:
             kept, tip = self.git.ref(self.notes.kept), self.notes.tip()
             try:
-                if tip is None and kept is not None:  # somebody deleted the notes ref
-                    self.git.update_refs(
-                        [RefUpdate(self.notes.name, kept, None)], "gitmem: restore"
-                    )
+                if kept and kept != tip and (tip is None or not self.git.has(tip)):
+                    # Somebody deleted the notes ref, or a gc or a power cut what it stands at.
+                    self.git.update_refs([RefUpdate(self.notes.name, kept, tip)], "gitmem: restore")
                     restored += len(self.notes.added(None, kept))
                 elif done := self._restore(tip, self._lost(tip, kept, mine), author, at):
                     restored += len(done.lines)
@@ -140,6 +139,12 @@ class Journal:
     def settled(self) -> bool:
         """Whether the kept ref stands at the tip."""
         return self.git.ref(self.notes.kept) == self.notes.tip()
+
+    @property
+    def whole(self) -> bool:
+        """Whether the commit that it stands at is here."""
+        tip = self.notes.tip()
+        return tip is None or self.git.has(tip)
 
     def locks(self) -> list[Path]:
         """Return the lock files on its refs: a running git's, or one's that was killed."""

@@ -17,6 +17,7 @@ from gitmem.journal.history import History
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import tracking
 from gitmem.journal.transfer import Remote
+from gitmem.journal.written import gc_runs
 
 PATIENCE = 120.0
 """Seconds to go on trying while others push."""
@@ -49,9 +50,13 @@ def fetch(journal: Journal, remote: Remote) -> str | None:
     old = journal.git.ref(ref)
     if old and not journal.git.has(old):  # a ref to nothing: git would stop there
         journal.git.delete_ref(ref)
+    beside_gc = gc_runs(journal.git.layout)
     remote.fetch()
     tip = journal.git.ref(ref)
-    if tip and not _whole(journal, tip):
+    beside_gc = beside_gc or gc_runs(journal.git.layout)
+    if tip and not _whole(journal, tip, beside_gc):
+        if not journal.git.has(tip):
+            journal.git.delete_ref(ref)
         remote.fetch(whole=True)
     return tip
 
@@ -83,6 +88,7 @@ class _Push:
         self._tries = self._in_vain = 0
 
     def run(self) -> Receipt:
+        self._check()
         known = self._known()
         # Of what was never fetched, nobody could say what a push brings.
         if known is None or (known == self._journal.notes.tip() and not self._there(known)):
@@ -100,6 +106,10 @@ class _Push:
                 continue
             return self._read_back(tip, lines)
         return Receipt(None)
+
+    def _check(self) -> None:
+        if not self._journal.whole:
+            raise Unavailable(f"what '{self._ref}' stands at is not in this clone", "gitmem doctor")
 
     def _known(self) -> str | None:
         """Return the remote's journal as last fetched, if it is here."""
@@ -164,10 +174,14 @@ class _Push:
                 return
 
 
-def _whole(journal: Journal, tip: str) -> bool:
-    """Whether all of a journal is here: a plain fetch leaves some out in a partial clone."""
+def _whole(journal: Journal, tip: str, beside_gc: bool) -> bool:
+    """Whether all of a journal is here.
+
+    A plain fetch leaves some out in a partial clone; ``git gc --prune=now`` deletes what a fetch
+    beside it has brought and no ref names yet.
+    """
     history = History(journal.git.layout)
-    if not history.partial:
+    if not (history.partial or beside_gc):
         return True
     mine = journal.notes.tip()
     bounds = [tip, *([f"^{mine}"] if mine else [])]

@@ -48,12 +48,12 @@ class Written:
 
     def before(self) -> None:
         """Write a pack, if a gc is running, before a ref moves."""
-        if self._objects and self._gc_runs():
+        if self._objects and gc_runs(self._layout):
             self._again()
 
     def after(self) -> None:
         """Write again what a gc has taken, or may yet, now that a ref has moved."""
-        if self._objects and (self._gc_runs() or self.lost()):
+        if self._objects and (gc_runs(self._layout) or self.lost()):
             try:
                 self._again()
             except Unavailable:  # an error would say that nothing was written
@@ -82,13 +82,14 @@ class Written:
     def _again(self) -> None:
         self._write(objects.pack(self._objects.values(), self._layout.object_format))
 
-    def _gc_runs(self) -> bool:
-        """Whether a gc runs on this machine; one that was killed leaves its mark behind."""
-        try:
-            pid = (self._layout.common_dir / "gc.pid").read_bytes().split()[0]
-            os.kill(int(pid), 0)
-        except PermissionError:  # somebody else's
-            return True
-        except (OSError, OverflowError, ValueError, IndexError):
-            return False
+
+def gc_runs(layout: Layout) -> bool:
+    """Whether a gc runs on this machine; one that was killed leaves its mark behind."""
+    try:
+        pid = (layout.common_dir / "gc.pid").read_bytes().split()[0]
+        os.kill(int(pid), 0)
+    except PermissionError:  # somebody else's
         return True
+    except (OSError, OverflowError, ValueError, IndexError):
+        return False
+    return True

@@ -113,7 +113,12 @@ def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> It
                 "warning", "purging", f"the purge of '{id[:ID_LENGTH]}' was interrupted",
                 f"gitmem purge {id[:ID_LENGTH]} --yes",
             )  # fmt: skip
-        if not journal.settled:
+        if not journal.whole:
+            yield Finding(
+                "error", "gone", f"the commit that '{journal.notes.name}' stands at is not here",
+                f"'git reflog {journal.notes.name}' tells of older ones to set it back to",
+            )  # fmt: skip
+        elif not journal.settled:
             yield Finding(
                 "warning", "vanished", f"'{journal.notes.name}' moved without gitmem",
                 "'gitmem doctor --repair' brings back lines that it lost",

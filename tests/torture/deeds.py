@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gitmem import Gitmem
@@ -30,8 +32,17 @@ def do(deed: Deed, gm: Gitmem, clone: Path) -> Sequence[str]:
     dice = random.Random(deed.seed)
     if deed.verb in OURS:
         return _OURS[deed.verb](gm, deed, dice)
-    _STOCK[deed.verb](clone, deed, dice)
+    with _apart(clone, deed.verb):
+        _STOCK[deed.verb](clone, deed, dice)
     return ()
+
+
+@contextmanager
+def _apart(clone: Path, verb: str) -> Iterator[None]:
+    """Keep `git gc --prune=now` apart from stock git, which it harms; gitmem has to bear it."""
+    with (clone / ".git/torture").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if verb == "gc" else fcntl.LOCK_SH)
+        yield
 
 
 def _remember(gm: Gitmem, deed: Deed, dice: random.Random) -> Sequence[str]:
