@@ -38,10 +38,12 @@ _NO_WINDOW = {
     "SSH_ASKPASS": "",
     "SSH_ASKPASS_REQUIRE": "never",
 }
-_LOCKED = "cannot lock ref"
+_OVERTAKEN = re.compile("cannot lock ref|unable to write file .*: No such file")
+"""A fetch beside another, and one beside a gc, which removes folders that are empty just then."""
+
 _UNLOCK = "if no git command is running, remove that '.lock' file and try again"
 _FETCHES = 6
-"""Fetches to try while other fetches into the same clone move the tracking ref under this one."""
+"""Fetches to try, if another process is in the way of each."""
 
 _PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 
@@ -119,7 +121,7 @@ class Remote:
             ended = self._run(*command)
             if not ended.code:
                 return
-            if _LOCKED not in ended.errors:
+            if not _OVERTAKEN.search(ended.errors):
                 raise self._failure(ended)
             time.sleep(random.uniform(0, 0.05 * 2**number))
         raise Unavailable(

@@ -56,7 +56,7 @@ class Redaction:
         if key not in _TEXTS:
             return value
         self.found += [rule for text in strings(value) for rule in rules_in(text)]
-        return _mapped(value, _redacted)
+        return _without_secrets(value)
 
 
 def rules_in(text: str) -> list[str]:
@@ -94,16 +94,30 @@ def without_spans(value: Any) -> Any:
     return _mapped(value, public)
 
 
-def strings(value: Any) -> Iterator[str]:
+def strings(value: Any, label: str = "") -> Iterator[str]:
+    """Yield every text in a value, after its key: in JSON, that is what makes it a password."""
     if isinstance(value, str):
-        yield value
+        yield f"{label}: {value}" if label else value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from strings(key)
-            yield from strings(inner)
+            yield key
+            yield from strings(inner, key)
     elif isinstance(value, Sequence):
         for inner in value:
-            yield from strings(inner)
+            yield from strings(inner, label)
+
+
+def _without_secrets(value: Any, label: str = "") -> Any:
+    """Return a value without secrets, each text read after its key."""
+    if isinstance(value, str):
+        prefix = f"{label}: " if label else ""
+        return _redacted(prefix + value).removeprefix(prefix)
+    if isinstance(value, Mapping):
+        keys = {key: _redacted(key) for key in value}
+        return {keys[key]: _without_secrets(value[key], keys[key]) for key in value}
+    if isinstance(value, Sequence):
+        return [_without_secrets(inner, label) for inner in value]
+    return value
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -104,6 +106,24 @@ def test_a_fetch_that_another_overtakes_is_tried_again(team: Team) -> None:
     cli("pull", cwd=one)
     assert team.texts(one) == {"First", "Second"}
     assert tip(one, TRACKING) == tip(team.remote)
+
+
+def test_a_fetch_beside_a_gc_is_tried_again(team: Team) -> None:
+    """A gc removes the folder of an object that is about to be written."""
+    one, two = team.clone("one"), team.clone("two")
+    team.remember(two, "Of two")
+    cli("push", cwd=two)
+    folder = team.folder / "bin"
+    folder.mkdir()
+    failed = folder / "failed"
+    (folder / "git").write_text(
+        f'#!/bin/sh\ncase " $* " in *" fetch "*) if ! [ -e {failed} ]; then touch {failed};'
+        " echo 'error: unable to write file objects/ab/cd: No such file or directory' >&2;"
+        f' exit 1; fi;; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    (folder / "git").chmod(0o755)
+    cli("pull", cwd=one, env={"PATH": f"{folder}:{os.environ['PATH']}"})
+    assert failed.exists() and team.texts(one) == {"Of two"}
 
 
 def test_a_lock_on_the_tracking_ref_is_named(team: Team) -> None:

@@ -8,8 +8,10 @@ import pytest
 
 from gitmem.errors import Refused
 from gitmem.journal.codec import encode
+from gitmem.verbs.sharing import stop_secrets
 from tests.sharing.support import SHARED, Team, cli, lines, smuggle, tip
 from tests.support import git, run_cli
+from tests.text.secret_corpus import secrets
 
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
 
@@ -73,6 +75,27 @@ def test_it_is_found_wherever_it_stands(team: Team, one: Path, key: str) -> None
     git(one, "notes", "--ref", SHARED, "append", "-m", line, "HEAD")
     with team.open(one) as gm, pytest.raises(Refused, match="github-token"):
         gm.push()
+
+
+def test_in_json_the_key_says_that_it_is_one(team: Team, one: Path) -> None:
+    fields = {"at": "2026-11-20T10:11:12.345678Z", "by": "one <one@example.com>", "op": "remember"}
+    line = encode({**fields, "data": {"db": {"password": "Tr0ub4dor&3"}}}).line.decode()
+    git(one, "notes", "--ref", SHARED, "append", "-m", line, "HEAD")
+    with team.open(one) as gm, pytest.raises(Refused, match="password"):
+        gm.push()
+
+
+def test_every_secret_of_the_corpus_is_stopped() -> None:
+    """Whoever wrote it by stock git: `find` is tried on texts, this on lines as they leave."""
+    fields = {"at": "2026-11-20T10:11:12.345678Z", "by": "one <one@example.com>", "op": "remember"}
+    passed = []
+    for secret in secrets():
+        try:
+            stop_secrets([encode({**fields, "text": secret.text}).line], lambda _: ())
+            passed.append(secret)
+        except Refused as refused:
+            assert secret.secret not in f"{refused.message} {refused.hint}"
+    assert passed == []
 
 
 def test_a_private_key_over_several_lines_is_found(team: Team, one: Path) -> None:

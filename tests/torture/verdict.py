@@ -81,12 +81,18 @@ def _lost(world: World, events: Sequence[Event]) -> Iterator[str]:
 
 
 def _invented(world: World, events: Sequence[Event]) -> Iterator[str]:
-    """Every event was planned, and written once."""
+    """Every event was planned, and written once; a carry changes no memory, and names what is there.
+
+    An amended commit says what another on the trunk says, and carries come of that.
+    """
     planned = {(deed.mark, OPS[deed.verb]) for deed in world.deeds if deed.verb in OPS}
     by_id = {event.id: event for event in events}
     wrote = Counter((mark, event.op) for event in by_id.values() for mark in _marks(event))
     for event in by_id.values():
-        if not any((mark, event.op) in planned for mark in _marks(event)):
+        if event.op == "carry":
+            if not by_id.keys() >= set(event.fields["events"]):
+                yield f"{event.line!r} carries what is not there"
+        elif not any((mark, event.op) in planned for mark in _marks(event)):
             yield f"nobody planned {event.line!r}"
     for (mark, op), count in wrote.items():
         if count > 1:

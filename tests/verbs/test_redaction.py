@@ -65,6 +65,32 @@ def test_every_way_to_write_is_watched(gm: Gitmem, repo: Path) -> None:
     assert TOKEN not in path.read_text()
 
 
+def test_a_secret_of_every_kind_is_taken_out(gm: Gitmem, repo: Path) -> None:
+    one_of_each = {secret.rule: secret for secret in secrets()}
+    assert len(one_of_each) >= 40
+    for secret in one_of_each.values():
+        gm.remember(secret.text)
+    written = objects(repo)
+    assert [each.rule for each in one_of_each.values() if each.secret in written] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        ({"db_password": "Tr0ub4dor&3"}, {"db_password": "[redacted: password]"}),
+        (
+            {"vault": {"apiKey": ["abcd1234efgh5678"]}},
+            {"vault": {"apiKey": ["[redacted: secret]"]}},
+        ),
+        ({"password": "rotate it monthly"}, {"password": "rotate it monthly"}),
+        ({"token": 5, "secret": None}, {"token": 5, "secret": None}),
+    ],
+)
+def test_in_json_the_key_says_that_it_is_one(gm: Gitmem, data: object, left: object) -> None:
+    id = gm.remember(data).id
+    assert gm.show(id).data == left
+
+
 def test_where_nothing_can_be_taken_out_it_is_refused(gm: Gitmem, repo: Path) -> None:
     id = gm.remember("Harmless").id
     for write in (
