@@ -16,7 +16,7 @@ from gitmem.verbs import setup
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
     from gitmem.verbs.briefing import Briefing
-    from gitmem.verbs.care import Report, Stats, Status
+    from gitmem.verbs.care import Finding, Report, Stats, Status
     from gitmem.verbs.session import SyncEnd
 
 
@@ -157,19 +157,40 @@ class Care(Trusting):
         """Examine the journals and what is derived from them; mend what can be mended."""
         from gitmem.verbs import care
 
-        repaired: Sequence[str] = []
-        if repair:
-            repaired = care.repair(self._journals, self._git.identity(), self._now())
+        repaired = self._repair() if repair else []
         self._catalog.look = self._sight.look()
         self._catalog.catch_up()
         with self._session.around():
             pass
         findings = list(care.examine(self._git, self._journals, self._catalog, self._now()))
+        findings += self._findings_around()
         findings += [
             care.Finding("warning", "held", line, "gitmem sync --accept")
             for line in self._session.held
         ]
         return care.Report(findings, repaired)
+
+    def _repair(self) -> list[str]:
+        from gitmem.verbs import care, findings
+
+        self._take_in_fetched()
+        said = care.repair(self._journals, self._git.identity(), self._now())
+        if trouble := self._catalog.check():
+            self._catalog.rebuild()
+            said.append(f"built the catalog anew: {trouble}")
+        for damage in findings.of_index(self._engine.indexes.lexical):
+            self._engine.clear()
+            said.append(f"indexed {self._engine.catch_up()} documents anew: {damage.message}")
+        return said
+
+    def _findings_around(self) -> Iterator[Finding]:
+        from gitmem.verbs import branches, findings
+
+        gone = branches.waiting(self._catalog, self._sight).orphaned
+        yield from findings.of_anchors(self._catalog, self._git, gone)
+        yield from findings.of_clocks(self._catalog, self._now())
+        yield from findings.of_fetched(self._journals.shared)
+        yield from findings.of_index(self._engine.indexes.lexical)
 
     def reindex(self) -> int:
         """Rebuild everything derived from the journals; returns the number of memories indexed."""

@@ -45,7 +45,8 @@ def merge(journal: Journal, theirs: str, source: str, author: str, at: int) -> M
     while True:
         mine = journal.notes.tip()
         if mine and history.is_ancestor(theirs, mine):
-            return Merged((), restored)
+            # `git notes merge -s ours` has it as a parent, and may have dropped its lines.
+            return Merged((), restored + journal.settle(author, at, mine=theirs))
         if meeting := meets(journal, theirs):
             return meeting
         new = journal.notes.added(mine, theirs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Unavailable
-from tests.sharing.support import SHARED, Team, cli, tip
+from tests.sharing.support import SHARED, TRACKING, Team, cli, lines, tip
 from tests.support import git
 
 KEPT = "refs/gitmem/kept/shared"
@@ -34,6 +34,23 @@ def test_what_a_fetch_brought_is_pruned_before_a_ref_names_it(tmp_path: Path) ->
     (one / ".git/gc.pid").unlink()
     assert team.texts(one) == {"First", "Second"}
     assert git(one, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_what_a_merge_by_stock_git_dropped_comes_back(tmp_path: Path) -> None:
+    """Its commit has the remote's journal as a parent: by ancestry, nothing is missing."""
+    team = Team(tmp_path)
+    one, two = team.clone("one"), team.clone("two")
+    team.remember(one, "Of one")
+    cli("push", cwd=one)
+    team.remember(two, "Of two")
+    git(two, "fetch", "-q", "origin")
+    git(two, "notes", "--ref", SHARED, "merge", "-q", "-s", "ours", TRACKING)
+    assert git(two, "merge-base", "--is-ancestor", TRACKING, SHARED) == ""
+    assert len(lines(two)) == 1
+    assert len(cli("list", cwd=two)) == 2
+    assert team.texts(two) == {"Of one", "Of two"}
+    cli("push", cwd=two)
+    assert len(lines(team.remote)) == 2
 
 
 def test_a_journal_that_stands_at_nothing_goes_back_to_what_was_kept(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ def _lost(world: World, events: Sequence[Event]) -> Iterator[str]:
 
 
 def _invented(world: World, events: Sequence[Event]) -> Iterator[str]:
-    """Every event was planned, and written once; a carry changes no memory, and names what is there.
+    """Every event was planned, and written once; a carry names what is there.
 
-    An amended commit says what another on the trunk says, and carries come of that.
+    Nobody plans carries: they come of amended commits that say what others on the trunk say.
     """
     planned = {(deed.mark, OPS[deed.verb]) for deed in world.deeds if deed.verb in OPS}
     by_id = {event.id: event for event in events}
