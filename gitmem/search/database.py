@@ -90,7 +90,13 @@ class Database:
         self, sql: str, args: Sequence[Any] = (), read: Callable[..., Any] = _row
     ) -> list[Any]:
         """Return all rows of a query; see `stream`."""
-        return list(self.stream(sql, args, read))
+        if read is not _row:
+            return list(self.stream(sql, args, read))
+        try:  # at once: thousands of rows are asked for with every question
+            return self._db.execute(sql, args).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._recover(error)
+            return self._db.execute(sql, args).fetchall()
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
         """Return the first column of the first row, or None."""
@@ -113,8 +119,6 @@ class Database:
                 yield value
             return
         except sqlite3.DatabaseError as error:
-            if self._db.in_transaction:  # the transaction as a whole is what must begin again
-                raise
             self._recover(error)
         again = (read(*row) for row in self._db.execute(sql, args))
         yield from islice(again, done, None)
@@ -165,7 +169,8 @@ class Database:
         self._db.close()
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
-        if self._path is None:
+        # Inside a transaction it is the whole of it that must begin again.
+        if self._path is None or self._db.in_transaction:
             raise error
         self._db.close()
         if self._not_now(error):

@@ -7,7 +7,7 @@ What cannot be used is gone round, and said: the answer is the best that remains
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -37,8 +37,8 @@ CANDIDATES = 300
 IN_HASTE = 100
 """The same for a question in haste, of whose hits three are told: 99 of 100 are those of 300."""
 
-EVERY = 100_000
-"""Candidates asked for where a filter may drop most of them."""
+MORE = 10
+"""How many times as many are asked for next, where a filter dropped most of them."""
 
 SNIPPET = 200
 """Length of the passage shown with a hit, in characters."""
@@ -190,11 +190,8 @@ class Engine:
         searched += ["vectors"] if by_chroma else []
         index, name = self._ready(question.haste)
         searched.append(name)
-        usual = IN_HASTE if question.haste else CANDIDATES
-        many = EVERY if question.filtered else max(usual, 3 * question.limit)
-        candidates = index.search(query, many, near)
-        found = self._allowed(question, [candidate.id for candidate in candidates])
-        close = self._closeness(meaning, [*found])
+        candidates, found = self._candidates(question, query, near, index)
+        close = self._closeness(meaning, [one.id for one in candidates])
         replaced = _replaced(found.values())
         spans = named_dates(question.text, question.today)
         return {
@@ -206,8 +203,23 @@ class Engine:
                 ),
             )
             for one in candidates
-            if one.id in found
         }  # fmt: skip
+
+    def _candidates(
+        self, question: Question, query: Query, near: Collection[str], index: Index
+    ) -> tuple[list[Candidate], dict[str, Found]]:
+        """Return what is to be ranked: the best by their words that pass the filter, and `near`."""
+        usual = max(IN_HASTE if question.haste else CANDIDATES, 3 * question.limit)
+        many = usual
+        while True:
+            candidates = index.search(query, many, near)
+            found = self._allowed(question, [candidate.id for candidate in candidates])
+            if not question.filtered or len(found) >= usual / 2 or len(candidates) < many:
+                break
+            many *= MORE
+        passing = [one for one in candidates if one.id in found]
+        late = [one for one in passing[usual:] if one.id in near]
+        return passing[:usual] + late, found
 
     def _ready(self, haste: bool) -> tuple[Index, str]:
         """Return an index that has everything, or in haste nearly everything, and its name."""

@@ -188,19 +188,32 @@ def _read(leaf: Any, field: str, term: str) -> tuple[Numbers, Floats]:
     """Return the documents of a segment that have a term, and how often each has it.
 
     Block by block: asked for one by one, as its interface has it, Whoosh needs 5 ms for the 2,000
-    documents of a common word. Its version is pinned. Deleted documents are left out by Whoosh.
+    documents of a common word. Its version is pinned. Deleted documents are left out.
     """
     import numpy as np
+    from whoosh.codec.whoosh3 import W3LeafMatcher
+    from whoosh.matching.wrappers import FilterMatcher
 
+    if (field, term) not in leaf:
+        return np.empty(0, int), np.empty(0)
+    matcher, gone = leaf.postings(field, term), ()
+    if isinstance(matcher, FilterMatcher):
+        matcher, gone = matcher.child, matcher._ids
     docs: list[int] = []
     counts: list[float] = []
-    if (field, term) in leaf:
-        matcher = leaf.postings(field, term)
-        while matcher.is_active():
+    while matcher.is_active():
+        if not isinstance(matcher, W3LeafMatcher):  # a rare word stands beside the terms
             docs.append(matcher.id())
             counts.append(matcher.weight())
             matcher.next()
-    return np.array(docs, int), np.array(counts, float)
+            continue
+        matcher.id(), matcher.weight()  # reads the block's
+        docs.extend(matcher._ids[matcher._i :])
+        counts.extend(matcher._weights[matcher._i :])
+        matcher._next_block()
+    found, often = np.array(docs, int), np.array(counts, float)
+    kept = ~np.isin(found, list(gone)) if gone else slice(None)
+    return found[kept], often[kept]
 
 
 def postings_of(leaf: Any, field: str, term: str | bytes) -> Iterator[tuple[int, Any]]:
