@@ -60,9 +60,8 @@ class Searching(Conversations):
         least score.
         """
         from gitmem.search import recall
-        from gitmem.text.query import content_terms
 
-        if not content_terms(prompt[: recall.LONGEST], alone=False):  # "what is that for?"
+        if not recall.asks(prompt[: recall.LONGEST]):
             return []
         self._fresh()
         strangers = self._catalog.count(replace(self._alive_filter(), held=True))

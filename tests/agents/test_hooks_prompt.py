@@ -58,7 +58,7 @@ def test_a_prompt_brings_to_mind_what_is_known(agent: str, ready: Path) -> None:
 
 
 def test_what_is_said_is_kept_and_not_said_back(ready: Path) -> None:
-    told = ask(ready, "Remember that the database team meets on Mondays. What is the database?")
+    told = ask(ready, "Remember that the database team meets on Mondays. What database do we use?")
     assert "PostgreSQL" in told and "Mondays" not in told
     assert memories(ready)[1:] == ["the database team meets on Mondays"]
     assert "1 kept" in log(ready) and "Mondays" not in log(ready)

@@ -263,10 +263,23 @@ def test_nothing_is_recalled_that_does_not_fit(gm: gitmem.Gitmem) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", " \n", "?!", "...", "the of and", "And how is it?", "什么是"]
+    "prompt",
+    [
+        "",
+        " \n",
+        "?!",
+        "...",
+        "the of and",
+        "And how is it?",
+        "什么是",
+        "Go on!",
+        "thanks, try again",
+        "继续",
+    ],
 )
 def test_nothing_is_recalled_by_a_prompt_without_content(gm: gitmem.Gitmem, prompt: str) -> None:
-    """Stop words stand in every text: what shares them fits by chance."""
+    """Stop words stand in every text: what shares them fits by chance. Others only steer."""
+    gm.remember("Go on and try again to continue 继续")
     assert gm.recall(prompt, threshold=0.0) == []
 
 
