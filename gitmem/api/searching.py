@@ -14,7 +14,7 @@ from gitmem.verbs import content
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
     from gitmem.search.condition import Condition
-    from gitmem.search.engine import Question, SearchResult
+    from gitmem.search.question import Question, SearchResult
 
 
 class Searching(Conversations):
@@ -93,7 +93,7 @@ class Searching(Conversations):
         where: str | None = None,
         held: bool | None = None,
     ) -> Question:
-        from gitmem.search.engine import Question
+        from gitmem.search.question import Question
 
         if unknown := [name for name in within if name not in SOURCES]:
             raise UsageError(

@@ -10,7 +10,7 @@ from gitmem.cli.view import Line, View
 
 if TYPE_CHECKING:
     from gitmem.model import Hit, Part, Passage, Said
-    from gitmem.search.engine import SearchResult
+    from gitmem.search.question import SearchResult
 
 WHOLE = 400
 """Characters up to which a found memory is printed whole; of a longer one, what matched."""

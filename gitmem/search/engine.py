@@ -9,25 +9,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gitmem.model import SOURCES, Hit, Importance, Memory, Passage, Said, first_line
+from gitmem.model import Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
 from gitmem.search.base import LONGEST, Candidate, Closeness, Index, IndexUnusable
 from gitmem.search.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
 from gitmem.search.near import Near
+from gitmem.search.question import Found, Question, SearchResult
 from gitmem.search.rank import Evidence
 from gitmem.search.rounds import PREFIX
-from gitmem.search.rows import Filter
 from gitmem.text.query import Query, parse, plain
 
 if TYPE_CHECKING:
-    from gitmem.search.condition import Condition
     from gitmem.search.embedding import QueryVectors
     from gitmem.search.files import Files
 
@@ -47,53 +45,6 @@ PENDING = 20
 """Documents that a question in haste indexes first; where there are more, it goes without them."""
 
 _ROOM = 10  # hits beyond the limit whose files are looked at: what is stale may fall behind them
-
-Found = Memory | Said | Passage
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is sought.
-
-    Attributes:
-        within: which of `model.SOURCES`.
-        where: a condition on memories and rounds; files meet none.
-        session: the ``AGENT/ID`` that a round must be of.
-        today: for "last week", and for how old a document is.
-        branch: the branch that one is on.
-        haste: answer from what is indexed, without Chroma; the text is a prompt, whose dashes and
-            quotes were not typed as those of a search.
-    """
-
-    text: str
-    today: date
-    limit: int = 10
-    within: Sequence[str] = SOURCES
-    filter: Filter = field(default_factory=Filter)
-    where: Condition | None = None
-    session: str | None = None
-    branch: str | None = None
-    haste: bool = False
-
-    @property
-    def filtered(self) -> bool:
-        """Whether some of what fits may be left out."""
-        bare = Filter(now=self.filter.now)
-        return bool(self.filter != bare or self.where or self.session)
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Hits, best first, and what was searched.
-
-    That is ``lexical`` (or ``scan``, where there is no index), ``semantic`` (token vectors),
-    ``vectors`` (Chroma) and ``files``. `conversations` are the ``AGENT/ID`` of those that fit, by
-    all of their rounds, best first.
-    """
-
-    hits: Sequence[Hit]
-    searched: Sequence[str]
-    conversations: Sequence[str] = ()
 
 
 class Engine:

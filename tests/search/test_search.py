@@ -12,7 +12,7 @@ import pytest
 import gitmem
 from gitmem.errors import NotFound, UsageError
 from gitmem.search.base import IndexUnusable
-from gitmem.search.engine import SearchResult
+from gitmem.search.question import SearchResult
 from tests.search.embedders import HashEmbedder
 from tests.support import git
 
