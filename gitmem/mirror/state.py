@@ -40,9 +40,14 @@ class Versions:
             OSError: it cannot be written.
         """
         folder = self._folder / path
-        file = folder / digest(text)
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(file, json.dumps(ids) + "\n" + text)
+        first = not folder.is_dir()
+        if first:
+            folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / digest(text), json.dumps(ids) + "\n" + text)
+        if not first:
+            self._prune(folder)
+
+    def _prune(self, folder: Path) -> None:
         with os.scandir(folder) as entries:
             ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
         for _, old in ages[:-KEPT]:
@@ -123,5 +128,6 @@ def _write(path: Path, text: str) -> None:
     try:
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
-    finally:
+    except BaseException:
         aside.unlink(missing_ok=True)
+        raise

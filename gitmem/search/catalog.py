@@ -70,7 +70,7 @@ class Catalog(EventTable):
 
     def hidden(self, id: str) -> Memory | None:
         """Return a memory as all its events make it, whether they are seen from here or not."""
-        return self._folded(id, whole=True)
+        return next(self._folded([id], whole=True), None)
 
     def authors(self) -> list[tuple[str, str, int]]:
         """Return (author, as last signed, memories) of everybody in the shared journal."""
