@@ -360,10 +360,10 @@ class EventTable:
         self._db.executemany(f"INSERT INTO memories VALUES ({MEMORY})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
-        self._db.executemany(
-            "INSERT OR REPLACE INTO touched"
-            " SELECT id, substr(at, 1, 10), ?2 FROM events WHERE id=?1",
-            [(id, changed) for id in ids],
+        self._db.execute(
+            "INSERT OR REPLACE INTO touched SELECT id, substr(at, 1, 10), ? FROM events"
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (changed, json.dumps(ids)),
         )
 
     def _folded(self, ids: Sequence[str], whole: bool = False) -> Iterator[Memory]:
