@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import run_cli
+from tests.support import git, run_cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -237,6 +237,14 @@ def loaded(repo: Path, *args: str) -> tuple[str, set[str]]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout, set(told.read_text().split("\n"))
+
+
+def test_where_nobody_watches_nothing_is_loaded_to_read_progress(repo: Path) -> None:
+    git(repo, "clone", "-q", "--bare", ".", "../remote.git")
+    git(repo, "remote", "add", "origin", "../remote.git")
+    loaded(repo, "remember", "Use PostgreSQL")
+    for verb in ("push", "pull"):
+        assert "git" not in loaded(repo, verb)[1]
 
 
 @pytest.mark.parametrize("initialised", [False, True])

@@ -18,7 +18,7 @@ from gitmem.journal.journals import Journals
 from gitmem.journal.opening import open_repository
 from gitmem.journal.sight import Sight
 from gitmem.journal.tracking import Fetched
-from gitmem.model import ID_LENGTH, JournalName, Memory
+from gitmem.model import JournalName, Memory
 from gitmem.search.catalog import Catalog
 from gitmem.search.rows import Filter
 from gitmem.verbs import setup
@@ -131,11 +131,7 @@ class Core:
 
     def short(self, id: str) -> str:
         """Return the shortest unique prefix of a memory id, of at least 8 digits."""
-        needed = ID_LENGTH
-        for other in self._catalog.neighbours(id):
-            while other.startswith(id[:needed]):
-                needed += 1
-        return id[:needed]
+        return self._catalog.shorts([id])[id]
 
     def _fresh(self) -> None:
         """See what others have written, and bring back what git has dropped."""

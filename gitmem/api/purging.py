@@ -25,7 +25,7 @@ TRIES = 5
 
 OTHER_REPOSITORIES = (
     "other repositories keep it in their indexes and Markdown files until gitmem runs there, and"
-    " in up to 20 old renderings under .git/gitmem/mirror"
+    " in old renderings under .git/gitmem/mirror"
 )
 """What a purge of one's own memories cannot reach: nobody keeps a list of repositories."""
 

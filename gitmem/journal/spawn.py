@@ -6,8 +6,10 @@ A child that dies is an error of its own, never a hang or a broken pipe.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -66,6 +68,10 @@ Arg = str | bytes
 Written = TypeVar("Written")
 
 Done = subprocess.CompletedProcess[bytes]
+Child = subprocess.Popen[str]
+
+GRACE = 1.0
+"""Seconds that a command has to end of its own accord."""
 
 
 class GaveUp(GitFailed):
@@ -123,6 +129,50 @@ def stream(
                 raise GitFailed("git stopped before its end", "see what `git fsck` says")
         finally:
             child.kill()
+
+
+@contextmanager
+def started(
+    command: Sequence[Arg], cwd: Path, environ: Mapping[str, str], *, apart: bool
+) -> Iterator[Child]:
+    """Start a command whose output is read as text; on leaving it has ended, or is ended.
+
+    `apart`: in a session of its own, without a terminal; what it has started ends with it.
+
+    Raises:
+        Unavailable: git is not installed.
+        GitFailed: it could not be started.
+    """
+    pipe = subprocess.PIPE
+    try:
+        child = subprocess.Popen(
+            _encoded(command), cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=pipe,
+            stderr=pipe, encoding="utf-8", errors="replace", start_new_session=apart,
+        )  # fmt: skip
+    except OSError as error:
+        raise _not_started(error) from error
+    try:
+        yield child
+    finally:
+        if child.poll() is None:  # asked first, so that git takes its locks away
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGTERM) if apart else child.terminate()
+            try:
+                child.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        for stream in (child.stdout, child.stderr):
+            if stream:
+                stream.close()
+
+
+def heard_out(child: Child, limit: float | None) -> tuple[str, str] | None:
+    """Return what a command prints and complains of; None if it takes longer than `limit` s."""
+    try:
+        return child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def first_line(stderr: bytes) -> str:

@@ -1,7 +1,8 @@
 """One remote's journal: fetched, pushed and read back by the user's own git.
 
-GitPython runs it and reads its progress. Credentials, proxies, ssh and ``url.*.insteadOf`` are what
-they are for the user's own ``git push``; tags, submodules, hooks and all other refs stay out of it.
+Credentials, proxies, ssh and ``url.*.insteadOf`` are what they are for the user's own ``git push``;
+tags, submodules, hooks and all other refs stay out of it. GitPython reads the progress of it where
+somebody watches.
 Without a terminal nothing is asked on one: git then has no terminal at all, for ssh would find that
 of the agent around us.
 """
@@ -17,7 +18,7 @@ from typing import NamedTuple, Protocol
 from gitmem.errors import RefMoved, Refused, Unavailable
 from gitmem.journal.git import Layout
 from gitmem.journal.objects import encode
-from gitmem.journal.spawn import ELSEWHERE, first_line
+from gitmem.journal.spawn import ELSEWHERE, Child, first_line, heard_out, started
 from gitmem.journal.tracking import refspec
 
 Progress = Callable[[str, int, int], None]
@@ -214,45 +215,27 @@ class Remote:
         Raises:
             Unavailable: git is not there, or the time is over.
         """
-        import git
-
-        heard = _listener(self._progress)
-        printed: list[str] = []
-        try:
-            process = git.Git(self._layout.workdir or self._layout.git_dir).execute(
-                [*self._prefix(), "git", f"--git-dir={self._layout.git_dir}", *args],
-                env=self._variables(),
-                as_process=True,
-                universal_newlines=True,
-                errors="replace",
-                start_new_session=not self._terminal,
+        layout = self._layout
+        command = ["git", f"--git-dir={layout.git_dir}", *args]
+        place = layout.workdir or layout.git_dir
+        with started(command, place, self._variables(), apart=not self._terminal) as child:
+            said = (
+                _watched(child, self._progress, self._left)
+                if self._progress
+                else heard_out(child, self._left)
             )
-            git.cmd.handle_process_output(
-                process,
-                printed.append,
-                heard.new_message_handler(),
-                decode_streams=False,
-                kill_after_timeout=self._left,
-            )
-        except git.GitCommandNotFound:
-            raise Unavailable("git is not installed, or not on the path") from None
-        if self._left == 0:
+        if said is None or self._left == 0:
             raise Unavailable(f"'{self.name}' did not answer within {self._limit:g} seconds")
-        code = process.proc.wait() if process.proc else process.status
-        return Ended(code or 0, "".join(printed), "\n".join(heard.told))
+        return Ended(child.returncode, *said)
 
     @property
     def _left(self) -> float | None:
         """Seconds that are left; None without a limit."""
         return max(0.0, self._until - time.monotonic()) if self._until is not None else None
 
-    def _prefix(self) -> list[str]:
-        """Take away what a hook around us has set for its own git: GitPython can only add."""
-        unset = [name for name in ELSEWHERE if name in self._environ]
-        return ["env", *(arg for name in unset for arg in ("-u", name))] if unset else []
-
     def _variables(self) -> dict[str, str]:
-        variables = {**self._environ, "LC_ALL": "C", "LANGUAGE": "C"}
+        kept = {name: self._environ[name] for name in self._environ if name not in ELSEWHERE}
+        variables = {**kept, "LC_ALL": "C", "LANGUAGE": "C"}
         # A mirror takes no refspec. The settings that somebody gave the same way go on.
         number = self._environ.get("GIT_CONFIG_COUNT", "0")
         if number.isdecimal():
@@ -266,7 +249,27 @@ class Remote:
         return variables
 
 
-def _listener(progress: Progress | None) -> Listener:
+def _watched(child: Child, progress: Progress, limit: float | None) -> tuple[str, str]:
+    """Pass on what git says of its progress, as GitPython reads it; ends it after `limit` seconds.
+
+    GitPython takes 70 ms to import: git is connecting meanwhile, and where nobody watches there is
+    nothing for it to read.
+    """
+    import git
+
+    heard, printed = _listener(progress), list[str]()
+    git.cmd.handle_process_output(
+        git.Git.AutoInterrupt(child, child.args),
+        printed.append,
+        heard.new_message_handler(),
+        decode_streams=False,
+        kill_after_timeout=limit,
+    )
+    child.wait()
+    return "".join(printed), "\n".join(heard.told)
+
+
+def _listener(progress: Progress) -> Listener:
     """Return what reads git's standard error: progress is passed on, all else is `told`."""
     import git
 
@@ -294,7 +297,7 @@ def _listener(progress: Progress | None) -> Listener:
             message: str = "",
         ) -> None:
             step = steps.get(op_code & self.OP_MASK)
-            if progress and step:
+            if step:
                 progress(step, int(float(cur_count)), int(float(max_count or 0)))
 
     return Heard()

@@ -28,7 +28,8 @@ from gitmem.mirror.contents import (
     template,
 )
 from gitmem.mirror.files import Folder, Snapshot, Stamp, Untouchable
-from gitmem.mirror.state import State, Versions
+from gitmem.mirror.state import State
+from gitmem.mirror.versions import Versions
 
 if TYPE_CHECKING:  # at run time only where a file was edited: 15 ms that most commands save
     from gitmem.mirror.edits import Edit
@@ -59,7 +60,7 @@ class Mirror:
         self, workdir: Path, state: Path, mirrored: Collection[str] = (LONG_TERM, FOLDER)
     ) -> None:
         self._folder = Folder(workdir, state)
-        self._versions = Versions(state / "versions")
+        self._versions = Versions(state / "renderings")
         self._state = State(state / "state.json")
         self._lock = state / "lock"
         self._locked: bool | None = None

@@ -14,7 +14,7 @@ from gitmem.mirror.files import Snapshot
 from gitmem.mirror.parse import parse_block
 from gitmem.mirror.reconcile import Base, Outcome, reconcile
 from gitmem.mirror.render import parse_context
-from gitmem.mirror.state import Versions
+from gitmem.mirror.versions import Versions
 
 COMMITTED = "was edited in a commit by somebody"
 

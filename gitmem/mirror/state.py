@@ -2,9 +2,9 @@
 
 ::
 
-    versions/PATH/DIGEST    a block as rendered: a line of JSON with its ids, then its text
-    state.json              stamps of files that hold no unread edit, the caller's values
-    lock  new               the lock; a file on its way into the working tree
+    renderings    the blocks as rendered: see `mirror.versions`
+    state.json    stamps of files that hold no unread edit, the caller's values
+    lock  new     the lock; a file on its way into the working tree
 
 Without a version an edit of its block is still read, but forgets nothing. Without a stamp the
 file is read once more.
@@ -14,49 +14,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gitmem.mirror.document import digest
 from gitmem.mirror.files import Stamp
-
-KEPT = 20
-"""Versions that are kept of each file."""
-
-
-class Versions:
-    """The last renderings of each file, by digest."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def put(self, path: str, text: str, ids: Mapping[str, Sequence[str]]) -> None:
-        """Keep a block's text and the ids in it; the oldest of `path` gives way.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        folder = self._folder / path
-        file = folder / digest(text)
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(file, json.dumps(ids) + "\n" + text)
-        with os.scandir(folder) as entries:
-            ages = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
-        for _, old in ages[:-KEPT]:
-            Path(old).unlink(missing_ok=True)
-
-    def get(self, path: str, digest_: str) -> tuple[str, dict[str, list[str]]] | None:
-        """Return a rendering and its ids; None if it is not kept any more, or damaged."""
-        if not re.fullmatch(r"[0-9a-f]{12}", digest_):  # somebody's text, not yet a file name
-            return None
-        with suppress(OSError, ValueError):
-            head, _, text = (self._folder / path / digest_).read_text("utf-8").partition("\n")
-            if digest(text) == digest_:
-                return text, json.loads(head)
-        return None
 
 
 class State:
@@ -123,5 +85,6 @@ def _write(path: Path, text: str) -> None:
     try:
         aside.write_text(text, encoding="utf-8")
         aside.replace(path)
-    finally:
+    except BaseException:
         aside.unlink(missing_ok=True)
+        raise

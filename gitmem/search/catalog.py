@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.journal.codec import decode
-from gitmem.model import Memory
+from gitmem.model import ID_LENGTH, Memory
 from gitmem.search.events import UNTRUSTED, EventTable, Mark
 from gitmem.search.rows import (
     IS_DATE,
@@ -34,12 +36,17 @@ class Catalog(EventTable):
         sql = "SELECT id FROM events WHERE id >= ? AND id < ? AND op='remember' ORDER BY id LIMIT ?"
         return [row[0] for row in self._db.rows(sql, (prefix, prefix + "g", limit))]
 
-    def neighbours(self, id: str) -> list[str]:
-        """Return the ids just before and just after `id`."""
-        before = "(SELECT max(id) FROM events WHERE id < ? AND op = 'remember')"
-        after = "(SELECT min(id) FROM events WHERE id > ? AND op = 'remember')"
-        rows = self._db.rows(f"SELECT {before}, {after}", (id, id))
-        return [found for row in rows for found in row if found]
+    def neighbours(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return for each of `ids` the ids just before and just after it."""
+        before = "(SELECT max(id) FROM events WHERE id < value AND op = 'remember')"
+        after = "(SELECT min(id) FROM events WHERE id > value AND op = 'remember')"
+        sql = f"SELECT value, {before}, {after} FROM json_each(?)"
+        rows = self._db.rows(sql, (json.dumps(ids),))
+        return {id: [found for found in around if found] for id, *around in rows}
+
+    def shorts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return for each of `ids` its shortest unique prefix, of at least `ID_LENGTH` digits."""
+        return {id: _prefix(id, around) for id, around in self.neighbours(ids).items()}
 
     def select(self, filter: Filter) -> list[Memory]:
         """Return the memories a filter lets through, in its order."""
@@ -70,7 +77,7 @@ class Catalog(EventTable):
 
     def hidden(self, id: str) -> Memory | None:
         """Return a memory as all its events make it, whether they are seen from here or not."""
-        return self._folded(id, whole=True)
+        return next(self._folded([id], whole=True), None)
 
     def authors(self) -> list[tuple[str, str, int]]:
         """Return (author, as last signed, memories) of everybody in the shared journal."""
@@ -158,8 +165,18 @@ class Catalog(EventTable):
 
     def entities_of(self, id: str) -> list[tuple[str, str]]:
         """Return the (name, type) entities of one memory."""
-        sql = "SELECT name, type FROM entities WHERE memory=? ORDER BY rowid"
-        return [(name, type) for name, type in self._db.rows(sql, (id,))]
+        return self.entities_of_each([id]).get(id, [])
+
+    def entities_of_each(self, ids: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
+        """Return the (name, type) entities of those of some memories that have any."""
+        sql = (
+            "SELECT memory, name, type FROM entities"
+            " WHERE memory IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        )
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for id, name, type in self._db.rows(sql, (json.dumps(ids),)):
+            found[id].append((name, type))
+        return found
 
     def entity_counts(
         self, filter: Filter, beside: str | None = None
@@ -174,3 +191,11 @@ class Catalog(EventTable):
             f" (SELECT id FROM memories {where}) GROUP BY name ORDER BY n DESC, name"
         )
         return [(name, type, count) for name, type, count in self._db.rows(sql, args)]
+
+
+def _prefix(id: str, others: Sequence[str]) -> str:
+    needed = ID_LENGTH
+    for other in others:
+        while other.startswith(id[:needed]):
+            needed += 1
+    return id[:needed]

@@ -90,13 +90,11 @@ class Database:
         self, sql: str, args: Sequence[Any] = (), read: Callable[..., Any] = _row
     ) -> list[Any]:
         """Return all rows of a query; see `stream`."""
-        if read is not _row:
+        try:  # thousands of queries for one row each: what goes well is kept short
+            rows = self._db.execute(sql, args)
+            return rows.fetchall() if read is _row else [read(*row) for row in rows]
+        except (sqlite3.DatabaseError, ValueError):
             return list(self.stream(sql, args, read))
-        try:  # at once: thousands of rows are asked for with every question
-            return self._db.execute(sql, args).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._recover(error)
-            return self._db.execute(sql, args).fetchall()
 
     def value(self, sql: str, args: Sequence[Any] = ()) -> Any:
         """Return the first column of the first row, or None."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 from gitmem.errors import Unavailable
 from gitmem.journal.codec import BrokenLine, Event, decode
-from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
 from gitmem.journal.visibility import Carry, Fact
-from gitmem.model import JournalName, Memory
+from gitmem.model import Memory
 from gitmem.search.database import Database
+from gitmem.search.look import Everything, Look
 from gitmem.search.rows import (
     IS_DATE,
     MEMORY,
@@ -31,6 +31,7 @@ from gitmem.search.rows import (
     event_row,
     row_of,
 )
+from gitmem.search.told import Told, fold_told, told_from
 
 BATCH = 5_000
 """Lines taken in at once: enough to save statements, few enough to hold in memory."""
@@ -61,61 +62,6 @@ class Mark(NamedTuple):
 
     epoch: str
     changed: int
-
-
-class Look(Protocol):
-    """How one looks: which events are seen, and whom one trusts.
-
-    `key` changes when what is seen may; whom one trusts is asked at every catch-up.
-    """
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def commit(self) -> str | None:
-        """The commit one looks from, if there is one."""
-        ...
-
-    @property
-    def due(self) -> Sequence[Carry]:
-        """What `seen` found should be carried and is not yet."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether `seen` had the time to find everything."""
-        ...
-
-    def seen(self, facts: Sequence[Fact]) -> set[str]:
-        """Return the ids of the events seen, of all there are."""
-        ...
-
-    def belonging(self, facts: Sequence[Fact]) -> set[str]:
-        """Return those of some new events that are seen without any carry."""
-        ...
-
-    def untrusted(self, authors: Collection[str]) -> set[str]:
-        """Return those authors whose events do not count beside others'."""
-        ...
-
-
-class Everything:
-    """Sees every event, whatever its branch."""
-
-    key = "everything"
-    commit: str | None = None
-    due: Sequence[Carry] = ()
-    complete = True
-
-    def seen(self, facts: Sequence[Fact]) -> set[str]:
-        """Return all ids."""
-        return {fact.id for fact in facts}
-
-    belonging = seen
-
-    def untrusted(self, authors: Collection[str]) -> set[str]:
-        """Return none."""
-        return set()
 
 
 class EventTable:
@@ -236,16 +182,16 @@ class EventTable:
             standing.append((event.id, place.journal.value, place.anchor))
             if event.understood and event.op == "carry":
                 carried += [(id, event.id) for id in event.fields["events"]]
+        # Of those that are here: standing on one more commit, they may be seen from elsewhere.
+        self._db.executemany(
+            "UPDATE events SET seen = NULL WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM places"
+            " WHERE event = ?1 AND anchor = ?3)", standing,
+        )  # fmt: skip
         if events:
             marks = ",".join("?" * len(events[0]))
             authors = {(author,) for *_, author, _ in events if author is not None}
             self._db.executemany("INSERT OR IGNORE INTO authors VALUES (?, NULL)", authors)
             self._db.executemany(f"INSERT INTO events VALUES ({marks}) {SHARED_FIRST}", events)
-        # An event that stands on one more commit may be seen from elsewhere.
-        self._db.executemany(
-            "UPDATE events SET seen = NULL WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM places"
-            " WHERE event = ?1 AND anchor = ?3)", standing,
-        )  # fmt: skip
         self._db.executemany("INSERT OR IGNORE INTO places VALUES (?,?,?)", standing)
         self._db.executemany("INSERT OR IGNORE INTO broken VALUES (?,?,?,?)", broken)
         self._db.executemany("INSERT OR IGNORE INTO carried VALUES (?,?)", carried)
@@ -406,7 +352,7 @@ class EventTable:
         self._set("changed", changed)
 
     def _fold_some(self, ids: Sequence[str], changed: int) -> None:
-        memories = [memory for memory in map(self._folded, ids) if memory is not None]
+        memories = list(self._folded(ids))
         keys = [(id,) for id in ids]
         self._db.executemany("DELETE FROM memories WHERE id=?", keys)
         self._db.executemany("DELETE FROM tags WHERE memory=?", keys)
@@ -414,26 +360,22 @@ class EventTable:
         self._db.executemany(f"INSERT INTO memories VALUES ({MEMORY})", rows)
         tags = [(tag, memory.id) for memory in memories for tag in memory.tags]
         self._db.executemany("INSERT INTO tags VALUES (?,?)", tags)
-        self._db.executemany(
-            "INSERT OR REPLACE INTO touched"
-            " SELECT id, substr(at, 1, 10), ?2 FROM events WHERE id=?1",
-            [(id, changed) for id in ids],
+        self._db.execute(
+            "INSERT OR REPLACE INTO touched SELECT id, substr(at, 1, 10), ? FROM events"
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (changed, json.dumps(ids)),
         )
 
-    def _folded(self, id: str, whole: bool = False) -> Memory | None:
-        """Fold a memory by what is seen of it; `whole`: by all there is."""
-
-        def read(line: bytes, journal: str, *flags: int) -> tuple[Any, ...]:
-            return decode(line), JournalName(journal), *flags
-
-        sql = f"SELECT line, journal, seen, (author {UNTRUSTED}) IS TRUE FROM events WHERE memory=?"
-        found = self._db.rows(sql, (id,), read)
-        seen = {event.id for event, _, flag, _ in found if flag or whole}
-        doubted = {event.id for event, _, _, flag in found if flag}
-        journal = next((name for event, name, _, _ in found if event.id == id), JournalName.SHARED)
-        events = [event for event, *_ in found]
-        trusted = {event.id for event in events} - doubted if doubted else None
-        return fold_memory(events, seen, journal, trusted) if seen else None
+    def _folded(self, ids: Sequence[str], whole: bool = False) -> Iterator[Memory]:
+        """Fold memories by what is seen of them; `whole`: by all there is."""
+        sql = (
+            f"SELECT memory, line, journal, seen, (author {UNTRUSTED}) IS TRUE FROM events"
+            " WHERE memory IN (SELECT value FROM json_each(?))"
+        )
+        found: dict[str, list[Told]] = defaultdict(list)
+        for memory, told in self._db.rows(sql, (json.dumps(ids),), told_from):
+            found[memory].append(told)
+        yield from filter(None, (fold_told(id, found[id], whole) for id in ids))
 
     def _get(self, key: str) -> Any:
         found = self._db.rows("SELECT value FROM meta WHERE key=?", (key,), json.loads)

@@ -6,6 +6,9 @@ texts have none of the marks at which the rules begin; only then nothing of that
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
 AS_IS = (
     "0/", "1/", "2/", "A3-", "ABIA", "ABSK", "ACCA", "AGE-SECRET-KEY-1", "AIza", "AKCp", "AKIA",
     "AQVN", "ASIA", "ATATT3", "ATBB", "ATCTT3", "CCIPAT_", "CCIPRJ_", "CFPAT-", "CLOJARS_", "EAA",
@@ -61,3 +64,40 @@ def may_hold(text: str) -> bool:
         or any(mark in text for mark in AS_IS)
         or BLOCK in text
     )
+
+
+MANY = 30_000
+"""Characters from which on it pays to compile the marks, for 5 ms: three times as fast then."""
+
+
+def may_hold_each(texts: Sequence[str]) -> Iterator[bool]:
+    """Yield for each text whether the rules must be asked; quick for thousands of them."""
+    if sum(map(len, texts)) < MANY:
+        yield from map(may_hold, texts)
+        return
+    as_is, folded = (re.compile(one_of(marks)).search for marks in ((*AS_IS, BLOCK), FOLDED))
+    yield from (bool(folded(text.lower()) or as_is(text)) for text in texts)
+
+
+Tree = dict[str, "Tree"]
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return the expression that matches one of some words, one branch a letter: one pass for all.
+
+    Of words that begin alike the shortest matches.
+    """
+    tree: Tree = {}
+    for word in words:
+        node = tree
+        for char in word:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _expression(tree)
+
+
+def _expression(tree: Tree) -> str:
+    if "" in tree:
+        return ""
+    branches = [re.escape(char) + _expression(below) for char, below in tree.items()]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"

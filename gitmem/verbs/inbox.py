@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,6 @@ class CatalogView:
         git: Git,
         now: str,
         everything: bool,
-        short: Callable[[str], str],
         context: Callable[[], Memory | None],
     ) -> None:
         self._catalog = catalog
@@ -43,12 +42,13 @@ class CatalogView:
         self._shown = Filter(now=now, private=None if everything else False, held=False)
         self._context = context
         self._everything = everything
-        self.short = short
+        self._shorts: Mapping[str, str] = {}
+        self._entities: Mapping[str, Sequence[tuple[str, str]]] = {}
 
     def long_term(self, limit: int) -> tuple[list[Memory], int]:
         """Return the most important memories, at most `limit`, and how many there are in all."""
         filter = replace(self._shown, without_kinds=WORKING_KINDS, order=LONG_TERM)
-        return self._catalog.select(replace(filter, limit=limit)), self._catalog.count(filter)
+        return self._shown_at_once(filter, limit), self._catalog.count(filter)
 
     def day(self, date: str, limit: int) -> tuple[list[Memory], int]:
         """Return the memories made on a day, oldest first, and how many there are in all."""
@@ -59,7 +59,22 @@ class CatalogView:
             since=f"{date}T",
             until=f"{date}U",
         )
-        return self._catalog.select(replace(filter, limit=limit)), self._catalog.count(filter)
+        return self._shown_at_once(filter, limit), self._catalog.count(filter)
+
+    def _shown_at_once(self, filter: Filter, limit: int) -> list[Memory]:
+        """Return the memories of a file, having asked for all that is shown with them.
+
+        Asked for one by one, 10,000 memories took 20,000 queries: a tenth of a first pull.
+        """
+        memories = self._catalog.select(replace(filter, limit=limit))
+        ids = [memory.id for memory in memories]
+        self._shorts = self._catalog.shorts(ids)
+        self._entities = self._catalog.entities_of_each(ids)
+        return memories
+
+    def short(self, id: str) -> str:
+        """Return the shortest unique prefix of an id."""
+        return self._shorts.get(id) or self._catalog.shorts([id])[id]
 
     def context(self) -> Memory | None:
         """Return the working memory; it is private, and no committed file shows it."""
@@ -72,7 +87,8 @@ class CatalogView:
 
     def entities(self, id: str) -> Sequence[str]:
         """Return the technologies a memory names, as far as they have been found."""
-        return [name for name, type in self._catalog.entities_of(id) if type == "technology"]
+        found = self._entities.get(id, ()) if id in self._shorts else self._catalog.entities_of(id)
+        return [name for name, type in found if type == "technology"]
 
     def committed(self, path: str) -> bytes | None:
         """Return the content of a path at HEAD."""

@@ -15,6 +15,7 @@ from gitmem.journal.journals import Journals
 from gitmem.journal.purge import Purged
 from gitmem.journal.rewrite import telling
 from gitmem.mirror.mirror import FOLDER, LONG_TERM
+from gitmem.mirror.versions import Versions
 from gitmem.model import ID_LENGTH, JournalName
 from gitmem.sessions import REF as SESSIONS
 from gitmem.verbs.setup import DERIVED
@@ -96,9 +97,9 @@ def scrub_versions(folder: Path, top: Path | None, trace: Trace) -> None:
     showing = shown(top, trace) if top else []
     spared = {_BEGIN.search(_content(path)) for path in showing}
     digests = {found[1].decode() for found in spared if found}
-    for version in (folder / "mirror" / "versions").rglob("*"):
-        if version.is_file() and version.name not in digests and trace.named(_content(version)):
-            version.unlink(missing_ok=True)
+    Versions(folder / "mirror" / "renderings").drop(
+        lambda digest, content: digest not in digests and trace.named(content)
+    )
 
 
 def shown(top: Path, trace: Trace) -> list[Path]:

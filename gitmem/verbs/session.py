@@ -248,9 +248,7 @@ class Session:
 
     def _view(self) -> CatalogView:
         now = clock.format_at(self._now())
-        return CatalogView(
-            self._catalog, self._git, now, not self._track, self._short, self.context
-        )
+        return CatalogView(self._catalog, self._git, now, not self._track, self.context)
 
     def _stamp(self) -> list[object] | None:
         try:

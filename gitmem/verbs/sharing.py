@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from gitmem.config import Settings
@@ -15,6 +16,7 @@ from gitmem.journal.git import Git
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import Config, refspec, remotes, tracking
 from gitmem.model import ID_LENGTH, Memory
+from gitmem.text.secret_glance import may_hold_each
 from gitmem.verbs.redaction import allowed_by, rules_in, strings
 
 if TYPE_CHECKING:  # loaded by what needs it
@@ -204,7 +206,7 @@ def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event
     Raises:
         Refused: there is one that its author has not let pass.
     """
-    for line in lines:
+    for line in _suspicious(lines):
         found = _rules(line)
         if not found:
             continue
@@ -215,6 +217,16 @@ def stop_secrets(lines: Sequence[bytes], allowed: Callable[[str], Iterable[Event
         }
         if left := [rule for rule in found if rule not in passed]:
             raise Secret(memory, left)
+
+
+def _suspicious(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the lines that may hold a secret: most need not be parsed to see that they do not.
+
+    A line without an escape has its texts as they were typed, and no mark of a rule could stand on
+    two of them, or on a key and its text.
+    """
+    typed = [_text(line) if b"\\" in line else line.decode("utf-8", "replace") for line in lines]
+    yield from compress(lines, may_hold_each(typed))
 
 
 class Secret(Refused):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.mirror import state
+from gitmem.mirror import versions
+from gitmem.mirror.document import digest
 from gitmem.mirror.mirror import LONG_TERM
 from gitmem.mirror.reconcile import Revise
 from tests.mirror.support import DAILY, DAY, PG, TABS, Desk, FakeView, make
@@ -103,23 +104,43 @@ def test_a_damaged_state_is_thrown_away(desk: Desk) -> None:
     assert "PostgreSQL" in desk.text()
 
 
-def test_twenty_versions_are_kept(desk: Desk) -> None:
+def test_the_last_versions_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each file: a day's, rendered once, is there after hundreds of another's."""
+    monkeypatch.setattr(versions, "SLACK", 0)
     first = desk.text()
-    for number in range(state.KEPT + 5):
+    for number in range(versions.KEPT * 3):
         desk.view.memories[PG.id] = make(
             "Use PostgreSQL", importance=PG.importance, tags=(f"{number}",)
         )
         desk.sync()
-    assert len(list((desk.root / ".git/gitmem/mirror/versions/MEMORY.md").iterdir())) == state.KEPT
+    kept = (desk.root / ".git/gitmem/mirror/renderings").read_text().split("\n")[1:]
+    assert [line for line in kept if line.startswith(DAILY)]
+    assert len(kept) < versions.KEPT * 3
     (desk.root / LONG_TERM).write_text(first)
     assert desk.sync()[0].edits == []
-    assert "#24" in desk.text()
+    assert "#59" in desk.text()
 
 
-def test_a_marker_is_no_file_name(tmp_path: Path) -> None:
-    versions = state.Versions(tmp_path)
-    (tmp_path / "secret").write_text("{}\nx")
-    assert versions.get("memory", "../secret") is None
+def test_a_marker_finds_what_was_rendered_alone(tmp_path: Path) -> None:
+    kept = versions.Versions(tmp_path / "mirror" / "renderings")
+    kept.put("MEMORY.md", "\n- a\u2028b\t\n", {"12345678": ["1234567890"]})
+    (tmp_path / "mirror" / "renderings").open("a").write("\nMEMORY.md\tcut o")
+    kept.put("memory/2026-11-20.md", "other", {})
+    mark = digest("\n- a\u2028b\t\n")
+    assert kept.get("MEMORY.md", mark) == ("\n- a\u2028b\t\n", {"12345678": ["1234567890"]})
+    assert kept.get("memory/2026-11-20.md", digest("other")) == ("other", {})
+    for path, name in (("memory/2026-11-20.md", mark), ("MEMORY.md", ""), ("MEMORY.md", "cut o")):
+        assert kept.get(path, name) is None
+
+
+def test_what_is_dropped_is_gone(tmp_path: Path) -> None:
+    kept = versions.Versions(tmp_path / "renderings")
+    for text in ("one", "two", '"Kwyjibo"\nthree'):
+        kept.put("MEMORY.md", text, {})
+    kept.drop(lambda name, content: b'"Kwyjibo"\nthree' in content or name == digest("one"))
+    found = [kept.get("MEMORY.md", digest(text)) for text in ("one", "two", '"Kwyjibo"\nthree')]
+    assert found == [None, ("two", {}), None]
+    assert b"Kwyjibo" not in (tmp_path / "renderings").read_bytes()
 
 
 def test_values_are_kept_beside_the_state(desk: Desk) -> None:

@@ -186,4 +186,4 @@ def test_ones_own_memories_in_other_repositories(repo: Path, tmp_path: Path) -> 
         gm.sync_start()
         assert gm.search("vault").hits == []
     left = traces(other)
-    assert left and all("/.git/gitmem/mirror/versions/" in place for place in left)
+    assert left and all(place.endswith("/.git/gitmem/mirror/renderings") for place in left)

@@ -187,7 +187,7 @@ def test_prefixes_and_neighbours(catalog: Catalog, any_: str, which: int, length
         assert catalog.with_prefix(prefix, 100) == matching
         assert catalog.with_prefix(prefix) == matching[:20]
         around = [id for id in ids if id < prefix][-1:] + [id for id in ids if id > prefix][:1]
-        assert catalog.neighbours(prefix) == around
+        assert catalog.neighbours([prefix]) == {prefix: around}
 
 
 def test_one_memory_and_its_life(catalog: Catalog, many: Stack) -> None:

@@ -239,7 +239,8 @@ def test_a_transfer_cut_in_the_middle_leaves_all_as_it_was(team: Team, one: Path
     git(team.remote, "fsck", "--strict")
 
 
-def test_a_server_that_never_answers_is_given_up(team: Team, one: Path) -> None:
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_server_that_never_answers_is_given_up(team: Team, one: Path, watched: bool) -> None:
     with servers.daemon(team.folder) as url, servers.line(url) as (address, cable):
         git(one, "remote", "set-url", "origin", f"{address}/remote.git")
         cable.stalled = True
@@ -247,7 +248,20 @@ def test_a_server_that_never_answers_is_given_up(team: Team, one: Path) -> None:
             team.open(one) as gm,
             pytest.raises(Unavailable, match="did not answer within 0.5 sec"),
         ):
-            gm.pull(limit=0.5)
+            gm.pull(limit=0.5, progress=(lambda *_: None) if watched else None)
+
+
+def test_who_watches_is_told_how_far_git_is(team: Team, one: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    with team.open(one) as gm:
+        gm.remember("Use PostgreSQL")
+        gm.push(progress=lambda *step: told.append(step))
+    steps = {step: (done, of) for step, done, of in told}
+    assert steps["sending"][0] == steps["sending"][1] > 3
+    told.clear()
+    with team.open(team.clone("two")) as gm:
+        assert gm.pull(progress=lambda *step: told.append(step)).events == 0
+    assert told == [], "init has fetched them all"
 
 
 def test_what_a_remote_says_it_took_is_read_back(team: Team, one: Path) -> None:

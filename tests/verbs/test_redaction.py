@@ -10,7 +10,7 @@ import pytest
 import gitmem
 from gitmem import Gitmem
 from gitmem.errors import Refused, UsageError
-from gitmem.text.secret_glance import AS_IS, FOLDED, may_hold
+from gitmem.text.secret_glance import AS_IS, BLOCK, FOLDED, may_hold, may_hold_each
 from gitmem.text.secret_rules import anchors
 from tests.support import git, run_cli
 from tests.text.secret_corpus import secrets
@@ -141,3 +141,16 @@ def test_the_glance_lets_no_secret_by() -> None:
     texts = [secret.text for secret in secrets()]
     assert texts and all(map(may_hold, texts))
     assert not may_hold("Use PostgreSQL: everybody knows it")
+
+
+def test_neither_does_a_glance_at_many() -> None:
+    texts = [secret.text for secret in secrets()]
+    assert all(any(may_hold_each([text])) for text in texts)
+    assert all(may_hold_each(texts * 20))
+    assert not any(may_hold_each(["Use PostgreSQL"] * 3_000))
+
+
+def test_no_mark_stands_on_two_texts_of_an_event() -> None:
+    """They are looked at as ``key: text``, one after the other, and in JSON before."""
+    for mark in (*AS_IS, *FOLDED, BLOCK):
+        assert not (": " in mark or "\n" in mark or mark.startswith(" ") or mark.endswith(":"))
