@@ -52,7 +52,8 @@ class _Wanted:
 class Race:
     """A compare and swap that is tried again for as long as it makes sense."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "journal") -> None:
+        self._what = what
         self._start = self._moved = time.monotonic()
         self._tip: str | None = None
         self._lost = 0
@@ -68,7 +69,7 @@ class Race:
             self._tip, self._moved = tip, now
         if now - self._start > PATIENCE or now - self._moved > STUCK:
             raise Unavailable(
-                f"the journal cannot be written: {moved}",
+                f"the {self._what} cannot be written: {moved}",
                 "if no git command is running, remove that '.lock' file and try again",
             ) from None
         self._lost += 1

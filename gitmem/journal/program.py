@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from gitmem.errors import GitFailed, RefMoved, Unavailable
-from gitmem.journal import objects
+from gitmem.journal import loose, objects
 from gitmem.journal.configuration import Configuration, identity, read, usual_files
 from gitmem.journal.git import Commit, Git, Head, Layout, RefUpdate, TreeChange, TreeEntry
 from gitmem.journal.spawn import (
@@ -320,16 +320,25 @@ class GitProgram:
         """Write the objects held back; they stay held if that fails."""
         if not self._held:
             return
-        stream = objects.pack(self._held.values(), self.layout.object_format)
-        many = len(self._held) > UNPACK_LIMIT
-        if many:
-            self._index(stream)
+        if len(self._held) > UNPACK_LIMIT:
+            self._index(objects.pack(self._held.values(), self.layout.object_format))
         else:
-            self._store("unpack-objects", "-q", stream=stream)
+            self._unpack()
         for oid, (kind, data) in self._held.items():
             self.written.note(oid, kind, data)
         self._held.clear()
         self._held_bytes = 0
+
+    def _unpack(self) -> None:
+        small = []
+        for oid, (kind, data) in self._held.items():
+            if len(data) < loose.LARGE:
+                small.append((kind, data))
+            else:
+                beside_gc(partial(loose.write, self._objects_dir, oid, kind, data))
+        if small:
+            stream = objects.pack(small, self.layout.object_format)
+            self._store("unpack-objects", "-q", stream=stream)
 
     def _index(self, stream: bytes) -> None:
         self._store("index-pack", "--stdin", stream=stream)

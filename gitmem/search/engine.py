@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.model import Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
-from gitmem.search.base import LONGEST, Candidate, Closeness, Index, IndexUnusable
+from gitmem.search.base import LONGEST, Candidate, Closeness, Derived, Index, IndexUnusable
 from gitmem.search.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
@@ -177,12 +177,17 @@ class Engine:
         if self.indexes.persistent:
             try:
                 index = self.indexes.lexical
-                if not haste or self.indexes.behind(index, PENDING) <= PENDING:
-                    self.indexes.catch_up(index)
+                self._keep_up(index, haste)
                 return index, "lexical"
             except IndexUnusable as error:
                 self.warnings.append(f"{error.message}: everything is read instead")
         return self.indexes.scan(), "scan"
+
+    def _keep_up(self, index: Derived, haste: bool) -> None:
+        if haste:
+            self.indexes.hurry(index, PENDING)
+        else:
+            self.indexes.catch_up(index)
 
     def _meaning(
         self, question: Question, query: Query, searched: list[str]
@@ -192,8 +197,7 @@ class Engine:
             tokens = self.indexes.tokens
             if tokens is None or self.indexes.embedder is None or not query.text.strip():
                 return None
-            if not question.haste or self.indexes.behind(tokens, PENDING) <= PENDING:
-                self.indexes.catch_up(tokens)
+            self._keep_up(tokens, question.haste)
             searched.append("semantic")
             return self.indexes.embedder.query(query.text)
         except IndexUnusable as error:

@@ -31,8 +31,8 @@ Progress = Callable[[str, int, int], None]
 STEP = 500
 """Documents between two words about how indexing goes on."""
 
-MEMORIES, SESSIONS = "catalog", "sessions"
-"""What an index has caught up with, as it names them."""
+MEMORIES, SESSIONS, NAMES = "catalog", "sessions", "entities"
+"""What an index has caught up with, as it names them; the names only where they lag behind."""
 
 
 class Indexes:
@@ -112,26 +112,34 @@ class Indexes:
 
         return Vectors(self._folder / "vectors", self.tokens, self.chroma)
 
-    def now(self) -> Seen:
-        """Return what an index has seen that has everything; finds entities first."""
-        if self._catalog.mark() != self._catalog.entities_mark():
-            from gitmem.search import naming
+    def now(self, haste: bool = False) -> Seen:
+        """Return what an index has seen that has everything; finds entities first, but in haste.
 
-            naming.find(self._catalog)
+        spaCy takes a second, so that a prompt just after a memory was written recalled nothing.
+        """
         mark = self._catalog.mark()
-        seen = {MEMORIES: f"{mark.epoch}:{mark.changed}"}
+        seen = {MEMORIES: _noted(mark)}
+        if mark != (named := self._catalog.entities_mark()):
+            if haste:  # what names one has is indexed again later, with them
+                seen[NAMES] = _noted(named)
+            else:
+                from gitmem.search import naming
+
+                naming.find(self._catalog)
         if self.rounds is not None:
             self.rounds.catch_up()
             seen[SESSIONS] = self.rounds.mark()
         return seen
 
-    def catch_up(self, index: Derived) -> int:
+    def catch_up(self, index: Derived, haste: bool = False) -> int:
         """Give an index what it has not seen; returns how many documents that was.
+
+        In haste, without the entities of what was written since they were last looked for.
 
         Raises:
             IndexUnusable: it can be neither used nor made.
         """
-        now, ids = self.now(), set[str]()
+        now, ids = self.now(haste), set[str]()
 
         def changes(since: Seen) -> Iterator[Change]:
             for change in self._changes(since):
@@ -145,12 +153,17 @@ class Indexes:
         catch_up(index, now, changes)
         return len(ids)
 
-    def behind(self, index: Derived, most: int) -> int:
-        """Return how many changes an index has not seen; of many, only that there are more."""
+    def hurry(self, index: Derived, most: int) -> None:
+        """Give an index what it has not seen, in haste; nothing where that is more than `most`.
+
+        Raises:
+            IndexUnusable: it can be neither used nor made.
+        """
         seen = index.seen()
-        if seen == self.now():
-            return 0
-        return sum(1 for _ in islice(self._changes(seen), most + 1))
+        if seen != self.now(haste=True):
+            behind = sum(1 for _ in islice(self._changes(seen), most + 1))
+            if behind <= most:
+                self.catch_up(index, haste=True)
 
     def scan(self) -> Index:
         """Index everything for one question: slow, and as right as the others."""
@@ -179,7 +192,7 @@ class Indexes:
             self.rounds.clear()
 
     def _changes(self, since: Seen) -> Iterator[Change]:
-        ids, _ = self._catalog.changed_since(_mark(since.get(MEMORIES, "")))
+        ids, _ = self._catalog.changed_since(_mark(since.get(NAMES, since.get(MEMORIES, ""))))
         for id in ids:
             memory = self._catalog.memory(id)
             alive = memory is not None and not memory.forgotten
@@ -205,6 +218,10 @@ def _continues(seen: Seen, now: Seen) -> bool:
     """Whether what an index has seen is of the same files: the numbers of others begin anew."""
     both = seen.keys() & now.keys()
     return all(seen[name].partition(":")[0] == now[name].partition(":")[0] for name in both)
+
+
+def _noted(mark: Mark | None) -> str:
+    return f"{mark.epoch}:{mark.changed}" if mark else ""
 
 
 def _mark(seen: str) -> Mark | None:

@@ -236,7 +236,7 @@ class TokenStore:
 
         sql = "SELECT ids FROM documents JOIN texts USING(digest) WHERE id IN"
         for (tokens,) in self._select(sql, ids):
-            often[np.unique(np.frombuffer(tokens, np.uint16))] += by
+            often[np.frombuffer(tokens, np.uint16)] += by  # each is there once
 
     def _sweep(self) -> None:
         unused = "SELECT digest FROM texts WHERE digest NOT IN (SELECT digest FROM documents)"

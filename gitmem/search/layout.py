@@ -41,11 +41,25 @@ class Layout:
         self.alive = int(alive.sum())
         hashes = columns["group"].astype(np.int64)
         alone = (hashes == 0) | ~alive
-        named, group = np.unique(hashes, return_inverse=True)
-        group[alone] = len(named) + np.arange(int(alone.sum()))
+        group, named = _numbered(hashes)
+        group[alone] = named + np.arange(int(alone.sum()))
         self.group: Integers = group
-        self.groups = len(named) + int(alone.sum())
+        self.groups = named + int(alone.sum())
         self.before, self.after = _neighbours(group, columns["position"])
+
+
+def _numbered(hashes: Integers) -> tuple[Integers, int]:
+    """Return the hashes numbered in their order, equal ones alike, and how many numbers there are.
+
+    As `np.unique` does, which imports numpy.ma for it: 8 ms of a short command.
+    """
+    import numpy as np
+
+    order = np.argsort(hashes)
+    others = hashes[order[1:]] != hashes[order[:-1]]
+    numbers = np.zeros(len(hashes), np.int64)
+    numbers[order[1:]] = np.cumsum(others)
+    return numbers, int(others.sum()) + bool(len(hashes))
 
 
 def _neighbours(group: Integers, position: Integers) -> tuple[Integers, Integers]:

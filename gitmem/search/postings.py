@@ -188,32 +188,36 @@ def _read(leaf: Any, field: str, term: str) -> tuple[Numbers, Floats]:
     """Return the documents of a segment that have a term, and how often each has it.
 
     Block by block: asked for one by one, as its interface has it, Whoosh needs 5 ms for the 2,000
-    documents of a common word. Its version is pinned. Deleted documents are left out.
+    documents of a common word. Its version is pinned.
     """
     import numpy as np
-    from whoosh.codec.whoosh3 import W3LeafMatcher
-    from whoosh.matching.wrappers import FilterMatcher
 
     if (field, term) not in leaf:
         return np.empty(0, int), np.empty(0)
-    matcher, gone = leaf.postings(field, term), ()
-    if isinstance(matcher, FilterMatcher):
-        matcher, gone = matcher.child, matcher._ids
+    matcher, deleted = leaf.postings(field, term), frozenset[int]()
+    if hasattr(matcher, "child"):  # what leaves deleted documents out
+        deleted, matcher = matcher._ids, matcher.child
+        matcher.reset()
     docs: list[int] = []
     counts: list[float] = []
+    for some, often in _blocks(matcher):
+        docs += some
+        counts += often
+    found = np.array(docs, int)
+    kept = ~np.isin(found, [*deleted]) if deleted else slice(None)
+    return found[kept], np.array(counts, float)[kept]
+
+
+def _blocks(matcher: Any) -> Iterator[tuple[Iterable[int], Iterable[float]]]:
+    """Yield the documents of each block of postings, and how often each has the term."""
     while matcher.is_active():
-        if not isinstance(matcher, W3LeafMatcher):  # a rare word stands beside the terms
-            docs.append(matcher.id())
-            counts.append(matcher.weight())
+        if hasattr(matcher, "_next_block"):
+            matcher.id(), matcher.weight()  # which reads all of the block
+            yield matcher._ids, matcher._weights
+            matcher._next_block()
+        else:  # of a rare term, kept beside it
+            yield (matcher.id(),), (matcher.weight(),)
             matcher.next()
-            continue
-        matcher.id(), matcher.weight()  # reads the block's
-        docs.extend(matcher._ids[matcher._i :])
-        counts.extend(matcher._weights[matcher._i :])
-        matcher._next_block()
-    found, often = np.array(docs, int), np.array(counts, float)
-    kept = ~np.isin(found, list(gone)) if gone else slice(None)
-    return found[kept], often[kept]
 
 
 def postings_of(leaf: Any, field: str, term: str | bytes) -> Iterator[tuple[int, Any]]:

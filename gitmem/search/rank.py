@@ -15,7 +15,6 @@ from datetime import date
 from functools import lru_cache
 from heapq import nlargest
 from operator import mul
-from statistics import fmean
 
 from gitmem.model import Importance, Part
 from gitmem.search.base import Closeness, Words
@@ -166,7 +165,8 @@ def conversations(scores: Mapping[str, Sequence[float]]) -> list[str]:
     A conversation is as good as the mean of its two best rounds: what it is about it says twice.
     Where one round is all there is, it is as good as that.
     """
-    return strongest({name: fmean(nlargest(2, each)) for name, each in scores.items()})
+    two = {name: nlargest(2, each) for name, each in scores.items()}
+    return strongest({name: sum(best) / len(best) for name, best in two.items()})
 
 
 def strongest(scores: Mapping[str, float], limit: int | None = None) -> list[str]:

@@ -147,7 +147,7 @@ class Rounds:
         rows = [
             (f"{name}#{one.index}", key, one.index, one.turn.role, one.turn.speaker,
              one.turn.at or about.started, one.turn.text, changed)
-            for one in self._store.rounds(entry) if one.index > had
+            for one in self._store.rounds(entry, had)
         ]  # fmt: skip
         self._db.executemany("INSERT OR REPLACE INTO rounds VALUES(?,?,?,?,?,?,?,?)", rows)
         self._db.executemany("DELETE FROM gone WHERE id=?", ((row[0],) for row in rows))

@@ -11,7 +11,7 @@ from gitmem.sessions import store
 from gitmem.sessions.cleaning import clean, clean_about
 from gitmem.sessions.known import Known, Turns, digest
 from gitmem.sessions.model import About, Round, Session, Turn
-from gitmem.sessions.spool import Spool, lines_of
+from gitmem.sessions.spool import Spool, lines_of, pieces_of
 from gitmem.sessions.store import Entries, Entry, SessionStore
 
 LATEST = 200
@@ -191,5 +191,5 @@ class Intake:
         if one.spool is None:
             one.spool = Spool(self._git)
             if one.entry:
-                one.spool.extend(lines_of(self._git, one.entry.rounds, one.session.rounds))
+                one.spool.extend(pieces_of(self._git, one.entry.rounds, one.session.rounds))
         return one.spool

@@ -23,7 +23,7 @@ class Spool:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._lines: list[bytes] = []
+        self._parts: list[bytes] = []
         self._size = 0
         self._file: IO[bytes] | None = None
 
@@ -40,20 +40,17 @@ class Spool:
 
     def add(self, line: bytes) -> None:
         """Append a line, given without its end."""
-        self._lines.append(line + b"\n")
-        self._size += len(line) + 1
-        if self._size > IN_MEMORY:
-            self._flush()
+        self._put(line + b"\n")
 
-    def extend(self, lines: Iterable[bytes]) -> None:
-        """Append lines."""
-        for line in lines:
-            self.add(line)
+    def extend(self, pieces: Iterable[bytes]) -> None:
+        """Append whole lines, given in any pieces."""
+        for piece in pieces:
+            self._put(piece)
 
     def blob(self) -> str:
         """Write the blob and return its id."""
         if self._file is None:
-            return self._git.write_blob(b"".join(self._lines))
+            return self._git.write_blob(b"".join(self._parts))
         self._flush()
         done = _streaming(self._git).attempt("hash-object", "-w", "--no-filters", self._file.name)
         if done.returncode:
@@ -64,31 +61,42 @@ class Spool:
         """Delete the file, if there is one."""
         if self._file is not None:
             self._file.close()
-        self._file, self._lines, self._size = None, [], 0
+        self._file, self._parts, self._size = None, [], 0
+
+    def _put(self, part: bytes) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > IN_MEMORY:
+            self._flush()
 
     def _flush(self) -> None:
         if self._file is None:
             import tempfile  # for the few sessions that are that long
 
             self._file = tempfile.NamedTemporaryFile(prefix="gitmem-rounds-")  # noqa: SIM115
-        self._file.writelines(self._lines)
+        self._file.writelines(self._parts)
         self._file.flush()
-        self._lines, self._size = [], 0
+        self._parts, self._size = [], 0
 
 
 def lines_of(git: Git, oid: str, count: int) -> Iterator[bytes]:
     """Yield the lines of a blob that has `count` of them; of a large one in bounded memory."""
-    if count < MANY:
-        yield from (line for line in git.blob(oid).split(b"\n") if line)
-        return
-    history = _streaming(git)
     rest = b""
-    for piece in stream([*history.command, "cat-file", "blob", oid], git.layout.git_dir,
-                        history.environ):  # fmt: skip
+    for piece in pieces_of(git, oid, count):
         *whole, rest = (rest + piece).split(b"\n")
         yield from (line for line in whole if line)
     if rest:
         yield rest
+
+
+def pieces_of(git: Git, oid: str, count: int) -> Iterator[bytes]:
+    """Yield a blob of `count` lines: at once, or a large one in pieces."""
+    if count < MANY:
+        yield git.blob(oid)
+        return
+    history = _streaming(git)
+    command = [*history.command, "cat-file", "blob", oid]
+    yield from stream(command, git.layout.git_dir, history.environ)
 
 
 def _streaming(git: Git) -> History:

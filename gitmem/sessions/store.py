@@ -18,6 +18,7 @@ from urllib.parse import quote
 from gitmem.errors import AmbiguousId, NotFound, RefMoved, Unavailable
 from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
 from gitmem.journal.history import History
+from gitmem.journal.notes import Race
 from gitmem.sessions import REF
 from gitmem.sessions.model import About, Round, Session, Turn
 
@@ -30,7 +31,6 @@ LONGEST_NAME = 100
 PACKED = "refs/gitmem/packed/sessions"
 """The commit up to which everything has been packed."""
 
-_TRIES = 20
 _LOOKED_AT = tuple(f"{number:02x}" for number in range(0, 256, 16))
 _MANY = 32
 """Files in 16 of the 256 folders of loose objects from which on they are packed: some 512 in all.
@@ -67,6 +67,7 @@ class SessionStore:
 
     def __init__(self, git: Git) -> None:
         self.git = git
+        self._read: tuple[str, Entries] | None = None
 
     def tip(self) -> str | None:
         """Return the commit that holds all sessions as they are now."""
@@ -74,11 +75,17 @@ class SessionStore:
 
     def entries(self, tip: str | None) -> Entries:
         """Return every session at a commit, by `key`."""
+        if tip is None:
+            return {}
+        if self._read is None or self._read[0] != tip:  # usually a commit grows from the one read
+            self._read = tip, self._entries(tip)
+        return {**self._read[1]}
+
+    def _entries(self, tip: str) -> Entries:
         found: dict[str, dict[str, str]] = {}
-        if tip is not None:
-            for path, oid in self.git.files(self.git.commit(tip).tree):
-                folder, _, name = path.rpartition("/")
-                found.setdefault(folder, {})[name] = oid
+        for path, oid in self.git.files(self.git.commit(tip).tree):
+            folder, _, name = path.rpartition("/")
+            found.setdefault(folder, {})[name] = oid
         whole = ((path, files) for path, files in found.items() if {META, ROUNDS} <= set(files))
         return {_key_of(path): Entry(path, files[META], files[ROUNDS]) for path, files in whole}
 
@@ -115,11 +122,10 @@ class SessionStore:
                 raise AmbiguousId(f"'{name[:80]}' is ambiguous", hint, shown)
         raise NotFound(f"no session '{name[:80]}'", "'gitmem session list' shows them all")
 
-    def rounds(self, entry: Entry) -> Iterator[Round]:
-        """Yield the rounds of a session in their order."""
-        for line in self.git.blob(entry.rounds).split(b"\n"):
-            if line:
-                yield round_from(line)
+    def rounds(self, entry: Entry, after: int = 0) -> Iterator[Round]:
+        """Yield the rounds of a session behind number `after`, in their order: a line each."""
+        lines = [line for line in self.git.blob(entry.rounds).split(b"\n") if line]
+        yield from (round_from(line) for line in lines[after:])
 
     def steps(self, entry: Entry) -> list[Step]:
         """Return the life of a session, newest first."""
@@ -154,7 +160,8 @@ class SessionStore:
         Raises:
             Unavailable: the ref moves all the time, or is locked.
         """
-        for _ in range(_TRIES):
+        race = Race("conversations")
+        while True:
             tip = self.tip()
             theirs = self.entries(tip)
             mine = {
@@ -166,12 +173,11 @@ class SessionStore:
             commit = self.git.write_commit(tree, [tip] if tip else [], author, at, message)
             try:
                 self.git.update_refs([RefUpdate(REF, commit, tip)], f"gitmem: {message}")
-            except RefMoved:
+            except RefMoved as moved:
+                race.lost(tip, moved)
                 continue
             self._pack(commit)
             return commit
-        hint = f"if no git command is running, remove '{REF}.lock' in '{self.git.layout.git_dir}'"
-        raise Unavailable("the conversations cannot be written: their ref is locked", hint)
 
     def _pack(self, tip: str) -> None:
         """Pack once in a while: a session that grew by a turn is written whole, and once more."""

@@ -121,17 +121,16 @@ def rules() -> tuple[Rule, ...]:
 def anchors(folded: bool) -> Anchors:
     """Return what finds the anchors, in the text in lower case or as it stands."""
     chosen = [rule for rule in rules() if rule.token != folded]
-    words = sorted({anchor for rule in chosen for anchor in rule.anchors})
-    shortest: list[str] = []
-    for word in words:  # what begins with another comes right after it
-        if not (shortest and word.startswith(shortest[-1])):
-            shortest.append(word)
-    return Anchors(
-        {
-            short: tuple(r for r in chosen if any(a.startswith(short) for a in r.anchors))
-            for short in shortest
-        }
+    pairs = sorted(
+        {(anchor, number) for number, one in enumerate(chosen) for anchor in one.anchors}
     )
+    tried: dict[str, set[int]] = {}  # each with each took 11 ms
+    short = ""
+    for anchor, number in pairs:  # what begins with another comes right after it
+        if not (short and anchor.startswith(short)):
+            short = anchor
+        tried.setdefault(short, set()).add(number)
+    return Anchors({short: tuple(chosen[n] for n in sorted(some)) for short, some in tried.items()})
 
 
 def _tokens() -> Iterator[Rule]:

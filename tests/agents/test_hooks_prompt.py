@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -62,6 +64,17 @@ def test_what_is_said_is_kept_and_not_said_back(ready: Path) -> None:
     assert "PostgreSQL" in told and "Mondays" not in told
     assert memories(ready)[1:] == ["the database team meets on Mondays"]
     assert "1 kept" in log(ready) and "Mondays" not in log(ready)
+
+
+def test_what_is_kept_waits_for_no_look_at_what_it_names(
+    ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With spaCy's import in between, the time for the recall was over before it began."""
+    (tmp_path / "spacy.py").write_text("raise SystemExit('this takes a second')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    told = ask(ready, "Remember that the database team meets on Mondays. What is the database?")
+    assert "PostgreSQL" in told and "1 kept" in log(ready)
 
 
 def test_of_a_prompt_of_geminis_only_what_was_typed_counts(ready: Path) -> None:

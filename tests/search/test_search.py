@@ -290,3 +290,14 @@ def test_recall_waits_for_no_large_import(semantic: gitmem.Gitmem) -> None:
     asked = semantic._engine.indexes.embedder.asked  # type: ignore[union-attr]
     assert semantic.recall("deploy on friday is forbidden", threshold=0.3)
     assert semantic._engine.indexes.embedder.asked == asked  # type: ignore[union-attr]
+
+
+def test_what_was_just_written_is_recalled_and_found_by_its_names_later(gm: gitmem.Gitmem) -> None:
+    """What it names is looked for by the next search: that takes a second."""
+    gm.search("warm")
+    new = gm.remember("Every rollout to k8s needs a second pair of eyes")
+    hits = gm.recall("who looks at a rollout, which pair of eyes?", threshold=0.2)
+    assert new.id in [hit.memory.id for hit in hits if hit.memory]
+    assert gm._catalog.entities_of(new.id) == []
+    found = gm.search("entities:kubernetes").hits
+    assert [hit.memory.id for hit in found if hit.memory] == [new.id]
