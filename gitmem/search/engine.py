@@ -227,7 +227,7 @@ class Engine:
             try:
                 index = self.indexes.lexical
                 if not haste or self.indexes.behind(index, PENDING) <= PENDING:
-                    self.indexes.catch_up(index)
+                    self.indexes.catch_up(index, haste)
                 return index, "lexical"
             except IndexUnusable as error:
                 self.warnings.append(f"{error.message}: everything is read instead")
@@ -242,7 +242,7 @@ class Engine:
             if tokens is None or self.indexes.embedder is None or not query.text.strip():
                 return None
             if not question.haste or self.indexes.behind(tokens, PENDING) <= PENDING:
-                self.indexes.catch_up(tokens)
+                self.indexes.catch_up(tokens, question.haste)
             searched.append("semantic")
             return self.indexes.embedder.query(query.text)
         except IndexUnusable as error:
