@@ -108,6 +108,11 @@ def test_an_error_in_a_pipe(gitmem: Gitmem) -> None:
     assert hint.startswith("hint: ")
 
 
+def test_the_caret_stands_below_what_is_wrong_in_a_condition(gitmem: Gitmem) -> None:
+    _, hint, caret = gitmem("search", "x", "--where", "tag = 数 AND knd = a", code=1).stderr.splitlines()
+    assert (hint, caret) == ("hint: tag = 数 AND knd = a", f"{' ' * len('hint: tag = 数 AND ')} ^")
+
+
 KEYS = {
     "init": ["changes"],
     "search": ["query", "hits", "searched"],
