@@ -109,7 +109,8 @@ def test_an_error_in_a_pipe(gitmem: Gitmem) -> None:
 
 
 def test_the_caret_stands_below_what_is_wrong_in_a_condition(gitmem: Gitmem) -> None:
-    _, hint, caret = gitmem("search", "x", "--where", "tag = 数 AND knd = a", code=1).stderr.splitlines()
+    refused = gitmem("search", "x", "--where", "tag = 数 AND knd = a", code=1)
+    _, hint, caret = refused.stderr.splitlines()
     assert (hint, caret) == ("hint: tag = 数 AND knd = a", f"{' ' * len('hint: tag = 数 AND ')} ^")
 
 
