@@ -55,8 +55,10 @@ def failure(error: GitmemError, as_json: bool) -> None:
         _write_json({"ok": False, "error": told})
         return
     lines: list[Line] = [[("error", "error:"), ("", f" {message}")]]
-    if error.hint:
-        lines.append([("dim", "hint:"), ("", f" {error.hint}")])
+    if error.hint:  # the caret of a condition stands in a second line, below its column
+        first, *more = error.hint.split("\n")
+        lines.append([("dim", "hint:"), ("", f" {first}")])
+        lines += [[("", f"      {line}")] for line in more]
     _write(lines, sys.stderr)
 
 

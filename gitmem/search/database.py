@@ -206,7 +206,7 @@ class Database:
     def _bypass(self, error: Exception) -> None:
         assert self._path is not None
         self.warnings.append(
-            f"'{self._path.name}' cannot be used ({error}): the journal is read instead"
+            f"'{self._path.name}' cannot be used ({error}): what it is made from is read instead"
         )
         self._path = None
 

@@ -108,6 +108,12 @@ def test_an_error_in_a_pipe(gitmem: Gitmem) -> None:
     assert hint.startswith("hint: ")
 
 
+def test_the_caret_stands_below_what_is_wrong_in_a_condition(gitmem: Gitmem) -> None:
+    refused = gitmem("search", "x", "--where", "tag = 数 AND knd = a", code=1)
+    _, hint, caret = refused.stderr.splitlines()
+    assert (hint, caret) == ("hint: tag = 数 AND knd = a", f"{' ' * len('hint: tag = 数 AND ')} ^")
+
+
 KEYS = {
     "init": ["changes"],
     "search": ["query", "hits", "searched"],

@@ -301,3 +301,19 @@ def test_what_was_just_written_is_recalled_and_found_by_its_names_later(gm: gitm
     assert gm._catalog.entities_of(new.id) == []
     found = gm.search("entities:kubernetes").hits
     assert [hit.memory.id for hit in found if hit.memory] == [new.id]
+
+
+def test_recall_of_what_is_new_does_not_wait_for_entities(
+    semantic: gitmem.Gitmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """spaCy takes 0.7 s to import: three prompts behind a new memory went by without an answer."""
+    with monkeypatch.context() as patched:
+        patched.setattr("gitmem.search.naming.find", lambda catalog: pytest.fail("it waits"))
+        assert semantic.recall("deploy on friday is forbidden", threshold=0.3)
+        new = semantic.remember("Invoices are made by pg at noon")
+        assert semantic.recall("invoices at noon", threshold=0.3)
+        asked = semantic._engine.indexes.embedder.asked  # type: ignore[union-attr]
+    found = semantic.search("entity:PostgreSQL", within=["memories"])
+    assert new.id in [hit.memory.id for hit in found.hits if hit.memory], "taken in again"
+    embedder = semantic._engine.indexes.embedder
+    assert embedder.asked == asked, "nothing is embedded twice"  # type: ignore[union-attr]
