@@ -135,13 +135,18 @@ class Mirror:
         if path in self._readings:
             self._readings[path] = self._readings[path]._replace(held=why)
 
-    def render(self, view: View, *, days: Collection[str]) -> list[str]:
+    def render(self, view: View, *, days: Collection[str], same: bool = False) -> list[str]:
         """Write the files whose content changed and return their paths.
 
+        `same` says that `LONG_TERM` shows what it did: it is looked at only if somebody touched it.
         A file waits for the next time when it holds an edit that is held or was not read.
         """
         late = self._state.value("late") or ()
-        return self._render_all(view, {LONG_TERM, CONTEXT, *map(daily, days), *late})
+        wanted = {CONTEXT, *map(daily, days), *late}
+        stamp = self._folder.stamp(LONG_TERM) if same else None
+        if stamp is None or not self._state.in_step(LONG_TERM, stamp):
+            wanted.add(LONG_TERM)
+        return self._render_all(view, wanted)
 
     def settle(self, view: View) -> list[str]:
         """Write the files whose edits were read, and no others; return their paths.

@@ -39,6 +39,7 @@ class CatalogView:
     ) -> None:
         self._catalog = catalog
         self._git = git
+        self._now = now
         self._shown = Filter(now=now, private=None if everything else False, held=False)
         self._context = context
         self._everything = everything
@@ -49,6 +50,19 @@ class CatalogView:
         """Return the most important memories, at most `limit`, and how many there are in all."""
         filter = replace(self._shown, without_kinds=WORKING_KINDS, order=LONG_TERM)
         return self._shown_at_once(filter, limit), self._catalog.count(filter)
+
+    def state(self) -> list[Any]:
+        """Return what changes when `long_term` does, in a form that JSON can hold.
+
+        At the end, when the next of the memories expires: of all else the catalog counts changes.
+        """
+        found = self._catalog.entities_mark()
+        until = self._catalog.next_expiry(self._now)
+        return [*self._catalog.mark(), [*found] if found else [], self._everything, until]
+
+    def is_same(self, state: Any) -> bool:
+        """Whether `long_term` returns what it did when `state` was so."""
+        return bool(state == self.state())
 
     def day(self, date: str, limit: int) -> tuple[list[Memory], int]:
         """Return the memories made on a day, oldest first, and how many there are in all."""
@@ -140,8 +154,10 @@ class Inbox:
         days = self._catalog.days_since(seen)
         if seen and seen.epoch != mark.epoch:  # after a purge a day may have no memory left
             days |= {day for path, _ in self._mirror.signature() if (day := day_of(path))}
-        written = self._mirror.render(view, days=days)
+        shown = self._mirror.recall("long term")
+        written = self._mirror.render(view, days=days, same=view.is_same(shown))
         self._mirror.remember("mark", [mark.epoch, mark.changed])
+        self._mirror.remember("long term", view.state())
         return written
 
     def remove(self) -> list[str]:

@@ -227,3 +227,12 @@ def test_removing_the_mirror_leaves_an_unread_edit(desk: Desk) -> None:
     mirror = desk.mirror()
     assert mirror.remove() == [DAILY]
     assert "holds an edit" in mirror.warnings[0]
+
+
+def test_a_file_that_shows_the_same_is_looked_at_once_it_was_touched(desk: Desk) -> None:
+    desk.view.memories.pop(PG.id)  # not shown: the caller says that nothing changed
+    assert desk.mirror().render(desk.view, days=(), same=True) == []
+    assert "PostgreSQL" in desk.text()
+    (desk.root / LONG_TERM).unlink()
+    assert desk.mirror().render(desk.view, days=(), same=True) == [LONG_TERM]
+    assert "PostgreSQL" not in desk.text()
