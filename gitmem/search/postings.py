@@ -188,7 +188,7 @@ def _read(leaf: Any, field: str, term: str) -> tuple[Numbers, Floats]:
     """Return the documents of a segment that have a term, and how often each has it.
 
     Block by block: asked for one by one, as its interface has it, Whoosh needs 5 ms for the 2,000
-    documents of a common word. Its version is pinned.
+    documents of a common word. Its version is pinned. Deleted documents are left out by Whoosh.
     """
     import numpy as np
 
@@ -196,30 +196,11 @@ def _read(leaf: Any, field: str, term: str) -> tuple[Numbers, Floats]:
     counts: list[float] = []
     if (field, term) in leaf:
         matcher = leaf.postings(field, term)
-        deleted: frozenset[int] = frozenset()
-        if hasattr(matcher, "child"):  # what leaves deleted documents out
-            deleted, matcher = matcher._ids, matcher.child
-            matcher.reset()
-        for some, often in _blocks(matcher):
-            docs += some
-            counts += often
-        if deleted:
-            pairs = zip(docs, counts, strict=True)
-            left = [(doc, count) for doc, count in pairs if doc not in deleted]
-            docs, counts = [doc for doc, _ in left], [count for _, count in left]
-    return np.array(docs, int), np.array(counts, float)
-
-
-def _blocks(matcher: Any) -> Iterator[tuple[Iterable[int], Iterable[float]]]:
-    """Yield the documents of each block of postings, and how often each has the term."""
-    while matcher.is_active():
-        if hasattr(matcher, "_next_block"):
-            matcher.id(), matcher.weight()  # which reads all of the block
-            yield matcher._ids, matcher._weights
-            matcher._next_block()
-        else:  # of a rare term, kept beside it
-            yield (matcher.id(),), (matcher.weight(),)
+        while matcher.is_active():
+            docs.append(matcher.id())
+            counts.append(matcher.weight())
             matcher.next()
+    return np.array(docs, int), np.array(counts, float)
 
 
 def postings_of(leaf: Any, field: str, term: str | bytes) -> Iterator[tuple[int, Any]]:
