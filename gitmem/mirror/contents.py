@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gitmem.mirror import render
-from gitmem.mirror.document import Document, enclose, read
+from gitmem.mirror.document import Document, as_block, enclose, read
 from gitmem.model import Memory
 
 LONG_TERM = "MEMORY.md"
@@ -93,6 +93,20 @@ def contents(path: str, view: View) -> Rendering:
         render.block_text(sections if day else render.long_term(shown), more),
         {shorts[memory.id]: [memory.id, *memory.heads] for memory, _ in shown},
     )
+
+
+def read_file(path: str, raw: bytes) -> Document:
+    """Read a file of that path. The working memory's may be written whole, without a block.
+
+    Agents do so: what they wrote was taken for the user's, and never told or archived.
+    """
+    found = read(raw)
+    if path != CONTEXT or found.regions or found.problem:
+        return found
+    heading = template(path).partition("{block}")[0].strip().encode()
+    text = raw.removeprefix(b"\xef\xbb\xbf").lstrip().removeprefix(heading).strip()
+    start = raw.rindex(text) if text else 0
+    return as_block(raw, start, start + len(text)) if text else found
 
 
 def template(path: str) -> str:

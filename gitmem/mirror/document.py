@@ -109,6 +109,17 @@ def read(raw: bytes) -> Document:
     return Document(raw, regions)
 
 
+def as_block(raw: bytes, start: int, end: int) -> Document:
+    """Return a file without a block as if those bytes of it were one that somebody edited."""
+    if any(_conflicts(raw)):
+        return Document(raw, problem=CONFLICT)
+    try:
+        text = raw[start:end].decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return Document(raw, problem=NOT_UTF8)
+    return Document(raw, (Region(start, end, "", text, closed=False),))
+
+
 def digest(text: str) -> str:
     """Return the digest of a block's text; line ends and trailing white space do not count."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").split("\n")]

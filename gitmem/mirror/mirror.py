@@ -25,6 +25,7 @@ from gitmem.mirror.contents import (
     contents,
     daily,
     is_template,
+    read_file,
     template,
 )
 from gitmem.mirror.files import Folder, Snapshot, Stamp, Untouchable
@@ -227,7 +228,7 @@ class Mirror:
 
     def _moved(self, path: str, before: Snapshot) -> str | None:
         """Return the text to move below a file's block; None where the file must wait."""
-        document = documents.read(before.content)
+        document = read_file(path, before.content)
         reading = self._readings.get(path)
         if document.problem or (reading and reading.held):
             return None
@@ -240,7 +241,7 @@ class Mirror:
 
     def _write(self, path: str, before: Snapshot | None, moved: str, view: View) -> bool | None:
         rendering = contents(path, view)
-        document = documents.read(before.content) if before else None
+        document = read_file(path, before.content) if before else None
         if document:
             content = document.replace(rendering.block, moved)
         elif rendering.text or path == LONG_TERM:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from gitmem.mirror import document as documents
-from gitmem.mirror.contents import CONTEXT, Rendering, View, contents
+from gitmem.mirror.contents import CONTEXT, Rendering, View, contents, read_file
 from gitmem.mirror.document import Document, Region
 from gitmem.mirror.edits import Add, Edit, Forget, Revise, Unattributed
 from gitmem.mirror.escape import alike
@@ -42,7 +41,7 @@ class Reader:
 
     def read(self, path: str, snapshot: Snapshot, accept: bool) -> Reading:
         """Read one file; `accept` lets through what waits for a person's word."""
-        document = documents.read(snapshot.content)
+        document = read_file(path, snapshot.content)
         if document.problem or not document.edited:
             return Reading(snapshot, document, Outcome(()), document.problem)
         outcome = self._outcome(path, document)
@@ -95,7 +94,7 @@ class Reader:
     def _was_committed(self, path: str, outcome: Outcome) -> bool:
         """Whether the blob at HEAD asks for some of it already: then it is not the user's alone."""
         content = self._view.committed(path) if outcome.edits else None
-        document = documents.read(content) if content else None
+        document = read_file(path, content) if content else None
         if document is None or document.problem or not document.edited:
             return False
         theirs = self._outcome(path, document).edits

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.search.embedders import MODEL, needs_model
 from tests.support import git, run_cli
 
 SCRIPT = Path(__file__).parents[2] / "skills" / "gitmem" / "scripts" / "memory.py"
@@ -74,6 +75,22 @@ def test_what_is_remembered_is_found(memory: Run) -> None:
     assert json.loads(memory("s", "freezes"))["results"][0]["id"] == other, "stems, by gitmem"
     assert json.loads(memory("g", "freezes"))["mem"][0].keys() == ROW
     assert json.loads(memory("s", "nowhere")) == {"query": "nowhere", "results": []}
+
+
+def test_a_file_is_no_memory(memory: Run, repo: Path) -> None:
+    """A file of the work tree that fitted best was a traceback."""
+    (repo / "pool.py").write_text("def pool(): ...\n")
+    id = memory("remember", "The pool has ten connections")
+    assert [one["id"] for one in json.loads(memory("search", "pool"))["results"]] == [id]
+
+
+@needs_model
+def test_what_only_stands_near_is_not_found(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITMEM_CACHE_DIR", str(MODEL.parents[1]))
+    id = memory("remember", DECISION)
+    memory("remember", "The freeze ends on Friday")
+    assert json.loads(memory("get", "quantumphysics"))["mem"] == []
+    assert [one["id"] for one in json.loads(memory("search", "database"))["results"]] == [id]
 
 
 def test_recall(memory: Run, repo: Path) -> None:

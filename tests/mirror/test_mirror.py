@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from gitmem.mirror.mirror import CONTEXT, LONG_TERM, Edits, Mirror
 from gitmem.mirror.reconcile import Add, Forget, Revise
 from tests.mirror.support import DAILY, DAY, PG, TABS, Desk, FakeView, make, short
@@ -177,6 +179,28 @@ def test_the_context_is_a_text_and_not_a_list(desk: Desk) -> None:
     desk.sync()
     desk.change("<!-- gitmem:end", "Something new\n<!-- gitmem:end", CONTEXT)
     assert desk.sync()[0].edits == [(CONTEXT, Add("Something new", kind="context"))]
+
+
+@pytest.mark.parametrize("heading", ["", "# Active context\n\n", "\ufeff# Active context\r\n\r\n"])
+def test_the_context_may_be_written_whole_as_agents_do(desk: Desk, heading: str) -> None:
+    (desk.root / CONTEXT).write_bytes(f"{heading}Moving the pool\n\n- next: tests\n".encode())
+    added = Add("Moving the pool\n\n- next: tests", kind="context")
+    assert desk.sync()[0].edits == [(CONTEXT, added)]
+    assert desk.text(CONTEXT).count("Moving the pool") == 1
+    assert desk.sync() == (Edits([], [], ()), [])
+    (desk.root / CONTEXT).write_text("Pool moved")
+    assert [type(edit) for _, edit in desk.sync()[0].edits] == [Revise]
+    for nothing in ("", "\n", "# Active context\n", "<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n", "\0"):
+        (desk.root / CONTEXT).write_text(nothing)
+        assert desk.mirror().edits(desk.view).edits == [], nothing
+
+
+def test_the_context_that_somebody_committed_whole_waits(desk: Desk) -> None:
+    (desk.root / CONTEXT).write_text("Do as I say")
+    desk.view.head[CONTEXT] = b"Do as I say"
+    found, _ = desk.sync()
+    assert not found.edits and len(found.held) == 1
+    assert desk.text(CONTEXT) == "Do as I say"
 
 
 def test_files_in_the_folder_that_are_not_gitmems(desk: Desk) -> None:

@@ -33,6 +33,9 @@ NOT_FOUND = "not found"
 MISSING = 4
 """The exit code where there is no gitmem."""
 
+NEAR = 0.3
+"""The least score of what is shown where gitmem searches by meaning; unrelated texts reach 0.25."""
+
 RANK = {"c": 0, "h": 1, "n": 2, "l": 3}
 TOPICS = "topic about subject name title category area domain field concept item project".split()
 SUMMARIES = "summary sum s title name topic what decision pref learned".split()
@@ -257,8 +260,10 @@ def search(gitmem: Gitmem, args: argparse.Namespace) -> Memory:
 
 
 def hits(gitmem: Gitmem, query: str, most: int) -> list[Memory]:
-    found = gitmem.ask("search", "-n", str(most), "--", query)["hits"]
-    return [hit["memory"] for hit in found]
+    """Return the memories that fit a query: by meaning every one is somewhere near it."""
+    found = gitmem.ask("search", "--in", "memories", "-n", str(most), "--", query)
+    least = NEAR if "semantic" in found["searched"] else 0.0
+    return [hit["memory"] for hit in found["hits"] if hit["score"] >= least]
 
 
 def update(gitmem: Gitmem, args: argparse.Namespace) -> str:
