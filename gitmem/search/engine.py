@@ -243,8 +243,9 @@ class Engine:
                 return None
             if not question.haste or self.indexes.behind(tokens, PENDING) <= PENDING:
                 self.indexes.catch_up(tokens, question.haste)
+            found = self.indexes.embedder.query(query.text)
             searched.append("semantic")
-            return self.indexes.embedder.query(query.text)
+            return found
         except IndexUnusable as error:
             self.warnings.append(f"{error.message}: searched by words alone")
             return None
