@@ -15,4 +15,5 @@ if [ -z "$gitmem" ]; then
     echo "file-search.sh: gitmem is not installed; ./scripts/setup installs it" >&2
     exit 1
 fi
-"$gitmem" search --in files -n "${2:-10}" -- "$1" | sed -e '/^([0-9]* hits\{0,1\}; searched: /d' -e '/^nothing matched /d'
+found=$("$gitmem" search --in files -n "${2:-10}" -- "$1") # ends here, with its code, if it fails
+printf '%s\n' "$found" | sed -e '/^([0-9]* hits\{0,1\}; searched: /d' -e '/^nothing matched /d' -e '/^$/d'

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gitmem.search.base import IndexUnusable
+from gitmem.search.checked import USED, check, unusable
 from gitmem.search.pins import MINILM, MODEL
 from gitmem.search.wordpiece import WordPiece, is_punctuation
 
@@ -100,13 +100,13 @@ def load(weights: Path) -> Embedder:
     Raises:
         IndexUnusable: the model is not there, or has another size than it should have.
     """
-    for name in ("vocab.txt", "model.safetensors"):
+    for name in USED:
         try:
             size = (weights / name).stat().st_size
         except OSError as error:
-            raise _unusable(f"'{weights / name}' cannot be read: {error.strerror}") from error
+            raise unusable(f"'{weights / name}' cannot be read: {error.strerror}") from error
         if size != MINILM[name].size:
-            raise _unusable(f"'{weights / name}' has {size} bytes, not {MINILM[name].size}")
+            raise unusable(f"'{weights / name}' has {size} bytes, not {MINILM[name].size}")
     return _MiniLM(weights)
 
 
@@ -160,6 +160,12 @@ class _MiniLM:
 
     @cached_property
     def _words(self) -> WordPiece:
+        """The vocabulary, which everything begins with: the digests are checked here.
+
+        Raises:
+            IndexUnusable: the files are others than they should be.
+        """
+        check(self._folder)
         return WordPiece(self._folder / "vocab.txt")
 
     @cached_property
@@ -170,20 +176,8 @@ class _MiniLM:
 
     @cached_property
     def _bulk(self) -> Bulk:
-        """The session for many texts; the digest of the weights is checked first, which is quick.
-
-        Raises:
-            IndexUnusable: they are others, or cannot be loaded.
-        """
-        import hashlib
-
         from gitmem.search.bulk import Bulk
 
-        weights = self._folder / "model.safetensors"
-        with weights.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != MINILM[weights.name].sha256:
-            raise _unusable(f"'{weights}' is another file: its sha256 starts '{digest[:8]}'")
         return Bulk(self._folder)
 
     @cached_property
@@ -224,7 +218,3 @@ def _unit(vectors: Floats) -> Floats:
     lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
     unit: Floats = vectors / np.maximum(lengths, np.float32(1e-9))
     return unit
-
-
-def _unusable(message: str) -> IndexUnusable:
-    return IndexUnusable(message, "put the model in place anew: gitmem model install")

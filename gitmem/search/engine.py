@@ -198,8 +198,9 @@ class Engine:
             if tokens is None or self.indexes.embedder is None or not query.text.strip():
                 return None
             self._keep_up(tokens, question.haste)
+            found = self.indexes.embedder.query(query.text)
             searched.append("semantic")
-            return self.indexes.embedder.query(query.text)
+            return found
         except IndexUnusable as error:
             self.warnings.append(f"{error.message}: searched by words alone")
             return None

@@ -71,8 +71,8 @@ class Indexes:
     @property
     def warnings(self) -> list[str]:
         """What was wrong with files, a line each."""
-        lines = self.rounds.warnings if self._rounds is not None and self.rounds else []
-        return [*lines, *(self.tokens.warnings if "tokens" in vars(self) and self.tokens else [])]
+        opened = [self._rounds, vars(self).get("lexical"), vars(self).get("tokens")]
+        return [line for one in opened if one is not None for line in one.warnings]
 
     @property
     def rounds(self) -> Rounds | None:

@@ -42,11 +42,13 @@ _ATTEMPTS, _PAUSE = 5, 0.05
 class Lexical:
     """An `Index` in `folder`, which is made at the first write. Not for several threads at once.
 
-    `patience` is how long to wait for another process that writes it, in seconds.
+    `patience` is how long to wait for another process that writes it, in seconds. `warnings` says
+    what was wrong with it, a line each.
     """
 
     def __init__(self, folder: Path, patience: float = PATIENCE) -> None:
         self._folder = SealedFolder(folder, MADE, patience)
+        self.warnings: list[str] = []
         self._reader: Any = None
         self._postings: Postings | None = None
         self._signature: tuple[int, int] | None = None
@@ -55,6 +57,8 @@ class Lexical:
         """Return what the index has caught up to; empty where it is missing, old or damaged."""
         with self._failing_as("read"):
             seal = self._folder.seal()
+            if seal is None and self._folder.is_damaged():
+                self.warnings.append("the lexical index was damaged and is rebuilt")
             return seal.seen if seal else {}
 
     def apply(self, changes: Iterable[Change], seen: Seen, since: Seen) -> None:

@@ -98,6 +98,10 @@ class SealedFolder:
         with suppress(OSError):
             (self.path / SEAL).unlink()
 
+    def is_damaged(self) -> bool:
+        """Whether `made` sealed the folder, and it is not as the seal says any more."""
+        return self._read() is not None and self._held() is None
+
     def is_vacant(self) -> bool:
         """Whether nothing was ever written here, and something could be."""
         if self.path.is_dir() and set(os.listdir(self.path)) - {LOCK}:

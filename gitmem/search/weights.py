@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gitmem.errors import Refused, Unavailable
+from gitmem.search.checked import note
 from gitmem.search.fetch import FROM, opened, read
 from gitmem.search.pins import MINILM, MODEL, Pin, model_folder
 
@@ -65,6 +66,7 @@ class Weights:
             Refused: a file is not the pinned one. Nothing was installed.
         """
         if self.status().verified:  # asked first: the cache may be somebody's, and read-only
+            note(self.path)
             return False
         with self._alone() as staging:
             if self.status().verified:  # while this process waited
@@ -74,6 +76,7 @@ class Weights:
                     with open_named(name) as stream, open(staging / name, "wb") as file:
                         _copy_pinned(stream, file, name, pin)
             self._swap(staging)
+        note(self.path)
         return True
 
     def remove(self) -> int:

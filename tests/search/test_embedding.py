@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from gitmem.search import bulk, embedding
 from gitmem.search.base import IndexUnusable
 from gitmem.search.bulk import BATCH, ROOM, Bulk, batches
+from gitmem.search.checked import USED
 from gitmem.search.embedding import DATA, SCALE, Embedder, load
 from gitmem.search.minilm import MiniLM
 from gitmem.search.pins import MINILM
@@ -240,13 +242,27 @@ def test_a_model_that_is_missing_or_cut_short_is_said_at_once(tmp_path: Path, na
 def test_other_files_of_the_same_size_are_said_when_they_are_used(
     tmp_path: Path, use: Callable[[Embedder], object]
 ) -> None:
-    model = load(folder(tmp_path))
-    with pytest.raises(IndexUnusable, match="is no vocabulary"):
-        use(model)
-    text = "[CLS]\n[SEP]\n[UNK]\n"
-    (tmp_path / "vocab.txt").write_text(text + "x" * (MINILM["vocab.txt"].size - len(text)))
-    with pytest.raises(IndexUnusable, match=r"model\.safetensors' cannot be read"):
-        use(model)
+    with pytest.raises(IndexUnusable, match=r"vocab\.txt' is another file: its sha256 starts '"):
+        use(load(folder(tmp_path)))
+
+
+@needs_model
+def test_a_model_changed_in_place_is_noticed_and_otherwise_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in USED:
+        shutil.copy(MODEL / name, tmp_path)
+    load(tmp_path).query("x")
+    with monkeypatch.context() as patched:
+        patched.setattr("hashlib.file_digest", lambda *_: pytest.fail("it was read again"))
+        load(tmp_path).query("x")
+    with (tmp_path / "model.safetensors").open("r+b") as file:
+        file.seek(50_000_000)
+        file.write(bytes(100))
+    for _ in range(2):
+        with pytest.raises(IndexUnusable, match=r"model\.safetensors' is another file") as caught:
+            load(tmp_path).query("x")
+    assert "gitmem model install" in caught.value.hint
 
 
 def tensors(header: object) -> bytes:

@@ -409,9 +409,16 @@ def test_the_command_line(repo: Path, files: Files) -> None:
     (repo / "bin").mkdir()
     (repo / "bin" / "gitmem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gitmem "$@"\n')
     (repo / "bin" / "gitmem").chmod(0o755)
-    script = subprocess.run(
-        [str(ROOT / "scripts" / "file-search.sh"), "postgresql", "1"],
-        cwd=repo / "src", capture_output=True, text=True,
-        env={**os.environ, "PATH": f"{repo / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert script.stdout == done.stdout.splitlines()[0] + "\n", script.stderr
+
+    def script(*args: str) -> subprocess.CompletedProcess[str]:
+        path = f"{repo / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run(
+            [str(ROOT / "scripts" / "file-search.sh"), *args],
+            cwd=repo / "src", capture_output=True, text=True,
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    assert script("postgresql", "1").stdout == done.stdout.splitlines()[0] + "\n"
+    nothing, refused = script("walrus"), script("")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "")
+    assert refused.returncode == 1 and "the query is empty" in refused.stderr

