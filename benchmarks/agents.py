@@ -27,7 +27,7 @@ from pathlib import Path
 from benchmarks.history import Shape, build, sentences
 from benchmarks.imports import PARSE
 from benchmarks.timing import Bench, Command, table
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.pins import cache_folder, model_folder
 
 RECORD = 2_000
 """Bytes of a record, about as in real transcripts; most of them outputs of tools."""

@@ -19,10 +19,10 @@ import gitmem
 from benchmarks import retrieval
 from benchmarks.baselines import NAMES, baselines, embedder
 from benchmarks.retrieval import DEPTH, Answers, Place, Question, Ranking
-from gitmem.search.pins import cache_folder
+from gitmem.search.semantic.pins import cache_folder
 
 if TYPE_CHECKING:
-    from gitmem.search.embedding import Embedder
+    from gitmem.search.semantic.embedding import Embedder
 
 GITCONFIG = "[user]\nname = Ada\nemail = ada@example.com\n[init]\ndefaultBranch = main\n"
 

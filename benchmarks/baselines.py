@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.retrieval import DEPTH, Place, Question, Ranking
 
 if TYPE_CHECKING:
-    from gitmem.search.embedding import Embedder
+    from gitmem.search.semantic.embedding import Embedder
 
 NAMES = ("bm25", "minilm", "rrf")
 
@@ -84,11 +84,11 @@ def rrf(rankings: Iterable[Sequence[int]]) -> list[int]:
 
 def embedder(cache: Path) -> Embedder | None:
     """Load the model from a cache folder; None where there is none."""
-    from gitmem.search.pins import model_folder
+    from gitmem.search.semantic.pins import model_folder
 
     weights = model_folder(cache)
     if not weights.is_dir():
         return None
-    from gitmem.search.embedding import load
+    from gitmem.search.semantic.embedding import load
 
     return load(weights)

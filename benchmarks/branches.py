@@ -25,11 +25,11 @@ from pathlib import Path
 import gitmem
 from benchmarks.history import AUTHOR, BEGIN, JOURNAL, SPAN, Shape, build, sentences
 from benchmarks.timing import ROOT
-from gitmem.journal.ancestry import Ancestry
+from gitmem.journal.branches.ancestry import Ancestry
 from gitmem.journal.clock import format_at
 from gitmem.journal.codec import encode
-from gitmem.journal.history import History
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.history import History
+from gitmem.journal.git.opening import open_repository
 
 
 @dataclass(frozen=True, slots=True)

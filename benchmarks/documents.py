@@ -17,7 +17,7 @@ from typing import Any
 import gitmem
 from benchmarks.history import Shape, build
 from benchmarks.timing import ROOT, Bench
-from gitmem.search.embedding import Embedded, Embedder
+from gitmem.search.semantic.embedding import Embedded, Embedder
 
 MEMORIES = 1_000
 """Memories among the documents, at most a tenth of them."""

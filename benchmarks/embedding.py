@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.locomo import sessions
 from benchmarks.timing import Bench, Command, table
-from gitmem.search.embedding import BUFFER, Embedded, load
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.embedding import BUFFER, Embedded, load
+from gitmem.search.semantic.pins import cache_folder, model_folder
 
 QUESTION = "When did we decide to move the job queue from Redis to PostgreSQL?"
 RUNS = 9
@@ -33,7 +33,7 @@ COLD = """\
 import os, sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as gitmem does
 from pathlib import Path
-from gitmem.search.embedding import load
+from gitmem.search.semantic.embedding import load
 load(Path(sys.argv[1])).query(sys.argv[2])
 """
 
@@ -111,7 +111,7 @@ def pooled(rounds: Sequence[str], folder: Path) -> Iterator[Any]:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    from gitmem.search.bulk import GRAPH
+    from gitmem.search.semantic.bulk import GRAPH
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

@@ -18,7 +18,7 @@ from pathlib import Path
 import gitmem
 from benchmarks.history import sentences
 from benchmarks.timing import Bench, table
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from gitmem.verbs import record
 
 AROUND = 50

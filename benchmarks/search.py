@@ -30,8 +30,8 @@ from benchmarks.asking import secluded
 from benchmarks.documents import NO_MODEL, WHOLE, Repository, questions
 from benchmarks.embedding import pooled
 from benchmarks.timing import Bench, Command, table
-from gitmem.search.embedding import load
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.embedding import load
+from gitmem.search.semantic.pins import cache_folder, model_folder
 
 WITHIN = ("memories", "sessions")
 FTS5 = """\

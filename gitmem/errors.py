@@ -14,7 +14,7 @@
     └── Refused                 5   refused for safety
 
 `RefMoved` is not part of the tree: it is the compare-and-swap signal between
-`journal.git` and `journal.notes`, and never leaves the journal.
+`journal.git.port` and `journal.notes`, and never leaves the journal.
 """
 
 from __future__ import annotations

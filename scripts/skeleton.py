@@ -26,9 +26,9 @@ from onnx import helper as make
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from gitmem.search.bulk import Bulk
-from gitmem.search.embedding import DATA
-from gitmem.search.wordpiece import WordPiece
+from gitmem.search.semantic.bulk import Bulk
+from gitmem.search.semantic.embedding import DATA
+from gitmem.search.semantic.wordpiece import WordPiece
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 AXES = 128

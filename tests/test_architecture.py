@@ -42,11 +42,26 @@ LAYERS: dict[str, set[str]] = {
     "__main__": {"startup", "cli", "agents"},
 }
 
+_GIT = {"journal.git"}
+_JOURNAL = _GIT | {"journal"}
+PARTS: dict[str, set[str]] = {  # what a package in a layer may use of the others there
+    "journal.git": set(),
+    "journal": _GIT,
+    "journal.branches": _JOURNAL,
+    "journal.purging": _JOURNAL,
+    "journal.sharing": _JOURNAL | {"journal.purging"},
+    "search.catalog": {"search"},
+    "search.conditions": set(),
+    "search.lexical": {"search"},
+    "search.semantic": {"search"},
+    "search.workspace": {"search", "search.lexical"},
+}
+
 EDGE = ("cli", "agents", "__main__")
 BELOW_THE_EDGE = {  # what reaches around the edge nevertheless, and why
-    "journal.discovery": {"os.environ"},  # git is started with the environment of the process
-    "journal.history": {"os.environ"},
-    "journal.program": {"os.environ"},
+    "journal.git.discovery": {"os.environ"},  # git is started with the environment of the process
+    "journal.git.history": {"os.environ"},
+    "journal.git.program": {"os.environ"},
     "startup": {"os.environ", "time.time"},  # the short way to one answer: an edge of its own
     "api": {"os.environ", "datetime.now"},  # the defaults of `gitmem.open`
 }
@@ -56,8 +71,8 @@ AROUND = set(
 )
 
 STARTERS = {  # who may start a program, and which
-    "journal.spawn",  # git
-    "search.fetch",  # pip, for the weights
+    "journal.git.spawn",  # git
+    "search.semantic.fetch",  # pip, for the weights
 }
 HEAVY = set(
     "chromadb filelock git mcp numpy onnxruntime platformdirs pygit2 rich spacy tokenizers whoosh"
@@ -67,10 +82,10 @@ AT_ONCE = {  # modules that exist to wrap something heavy, and are themselves im
     "agents.mcp.resources": "mcp",
     "agents.mcp.server": "mcp",
     "agents.mcp.tools": "mcp",
-    "journal.libgit2": "pygit2",
+    "journal.git.libgit2": "pygit2",
     "cli.terminal": "rich",
-    "search.bulk": "numpy",
-    "search.minilm": "numpy",
+    "search.semantic.bulk": "numpy",
+    "search.semantic.minilm": "numpy",
 }
 
 
@@ -90,6 +105,12 @@ def short(module: str) -> str:
 
 def layer(module: str) -> str:
     return short(module).split(".")[0]
+
+
+def part(module: str) -> str:
+    """Return the package that a module stands in."""
+    name = short(module)
+    return name if (ROOT / "gitmem" / name.replace(".", "/")).is_dir() else name.rpartition(".")[0]
 
 
 def modules() -> dict[str, ast.Module]:
@@ -142,6 +163,17 @@ def test_imports_go_downwards() -> None:
     assert wrong == []
 
 
+def test_packages_within_a_layer_use_each_other_as_stated() -> None:
+    wrong = [
+        f"{found.by} imports {found.name}"
+        for found in OWN
+        if layer(found.by) == layer(found.name) and part(found.by) != part(found.name)
+        if part(found.name) not in PARTS.get(part(found.by), {part(found.name)})
+    ]
+    assert wrong == []
+    assert set(PARTS) <= {part(name) for name in MODULES}
+
+
 def test_the_table_has_no_cycle_and_no_stranger() -> None:
     assert {layer(name) for name in MODULES} <= set(LAYERS)
     done: set[str] = {"gitmem"}  # its imports are lazy, and the start needs its version
@@ -182,8 +214,8 @@ def test_one_module_starts_git_and_one_opens_repositories() -> None:
     assert {found.by for found in EVERY if found.name == "subprocess"} == STARTERS
     openers = {"pygit2", "git"}
     assert {f.by for f in EVERY if f.name.split(".")[0] in openers} == {
-        "journal.libgit2",
-        "journal.transfer",
+        "journal.git.libgit2",
+        "journal.sharing.transfer",
     }
     wrong = [
         f"{name} calls {ast.unparse(node)}"

@@ -72,7 +72,7 @@ def _brings(git_dir: str, mark: str) -> bool:
         return False
     if not _last_step(git_dir).startswith(ORDINARY):
         return True
-    from gitmem.search.glance import waits
+    from gitmem.search.catalog.glance import waits
 
     catalog = os.path.join(git_dir, "gitmem", "catalog.sqlite")
     return waits(catalog, head.removeprefix("ref: refs/heads/"))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.api.care import Care
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 
 __all__ = ["Gitmem", "open"]
 

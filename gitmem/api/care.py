@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gitmem.api.trust import Trusting
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
-from gitmem.journal.sight import HASTE
+from gitmem.journal.branches.sight import HASTE
 from gitmem.model import Memory
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.rows import Filter
 from gitmem.verbs import setup
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less

@@ -11,7 +11,7 @@ from gitmem.api.imports import Imports
 from gitmem.errors import NotFound
 from gitmem.journal import clock
 from gitmem.model import JournalName, Memory
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.rows import Filter
 from gitmem.verbs import content
 from gitmem.verbs.draft import Draft
 

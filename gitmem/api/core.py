@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Self
 from gitmem.config import Settings
 from gitmem.errors import Unavailable, UsageError
 from gitmem.journal import clock
-from gitmem.journal.git import Backend
+from gitmem.journal.branches.sight import Sight
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend
 from gitmem.journal.journals import Journals
-from gitmem.journal.opening import open_repository
-from gitmem.journal.sight import Sight
 from gitmem.journal.tracking import Fetched
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from gitmem.verbs import setup
 from gitmem.verbs.settings import load_settings, user_journal
 from gitmem.verbs.staleness import Staleness
 from gitmem.verbs.trust import Judge
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less
-    from gitmem.search.embedding import Embedder
     from gitmem.search.engine import Engine
-    from gitmem.search.files import Files
     from gitmem.search.indexes import Progress
     from gitmem.search.rounds import Rounds
+    from gitmem.search.semantic.embedding import Embedder
+    from gitmem.search.workspace.files import Files
     from gitmem.verbs.record import Recorder
     from gitmem.verbs.session import Session
 
@@ -189,7 +189,7 @@ class Core:
         try:
             return self._git.identity()
         except UsageError:  # reading needs no identity
-            return "gitmem <gitmem@localhost>"
+            return "gitmem <gitmem.localhost>"
 
     def _trust_setting(self) -> str:
         setting: str = Settings(self._environ, self._git.config())["gitmem.trust"]
@@ -241,12 +241,12 @@ class Core:
 
     def _embedder(self) -> Embedder | None:
         """Return the model, where it is installed."""
-        from gitmem.search.pins import cache_folder, model_folder
+        from gitmem.search.semantic.pins import cache_folder, model_folder
 
         folder = model_folder(cache_folder(self._settings["gitmem.cacheDir"]))
         if not folder.exists():
             return None
-        from gitmem.search.embedding import load
+        from gitmem.search.semantic.embedding import load
 
         return load(folder)
 
@@ -254,7 +254,7 @@ class Core:
         """Return the files of the workspace; None where there is no work tree."""
         if self._git.layout.workdir is None:
             return None
-        from gitmem.search.files import Files
+        from gitmem.search.workspace.files import Files
 
         path = self._derived / "files.sqlite"
         return Files(self._git.layout, path, partial(self._tell, "files"))

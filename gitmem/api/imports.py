@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gitmem.api.writing import Writing
 from gitmem.errors import NotFound, UsageError
 from gitmem.journal.codec import printable_name
-from gitmem.journal.git import Git
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git
 from gitmem.model import JournalName
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Self
 from gitmem.api.searching import Searching
 from gitmem.errors import GitmemError, NotFound, RefMoved, Refused, Unavailable
 from gitmem.journal import clock
-from gitmem.journal.git import RefUpdate
+from gitmem.journal.git.port import RefUpdate
 from gitmem.journal.tracking import remotes, tracking
 from gitmem.model import JournalName
 
 if TYPE_CHECKING:  # loaded by the verb that needs it
     from gitmem.journal.codec import Event
-    from gitmem.journal.purge import Purged
-    from gitmem.journal.transfer import Remote
+    from gitmem.journal.purging.purge import Purged
+    from gitmem.journal.sharing.transfer import Remote
     from gitmem.verbs.purge import Purge, Trace
 
 TRIES = 5
@@ -73,14 +73,14 @@ class Purging(Searching):
         )
 
     def adopt_purge(self, theirs: str) -> Sequence[str]:
-        """Take over the fetched journal tip `theirs`, where `journal.purge.meets` says so.
+        """Take over the fetched journal tip `theirs`, where `journal.purging.purge.meets` says so.
 
         Returns a line for each place where purged text is left.
 
         Raises:
             Unavailable: it cannot be done now.
         """
-        from gitmem.journal.purge import adopt_purge
+        from gitmem.journal.purging.purge import adopt_purge
 
         author = self._git.identity()
         self._fresh()
@@ -97,7 +97,7 @@ class Purging(Searching):
 
     def _purgeable(self, id: str) -> str:
         """Return the full id of a memory, also of one that is purged or being purged."""
-        from gitmem.journal.purge import unfinished
+        from gitmem.journal.purging.purge import unfinished
 
         try:
             return self.show(id).id
@@ -116,7 +116,7 @@ class Purging(Searching):
 
         Where nothing was done, nothing is derived anew unless `always`.
         """
-        from gitmem.journal.purge import finish, unfinished
+        from gitmem.journal.purging.purge import finish, unfinished
         from gitmem.verbs.purge import Trace, left_here
 
         with ExitStack() as stack:
@@ -143,7 +143,7 @@ class Purging(Searching):
         return clock.next_at(self._now(), self._catalog.latest_at(horizon))
 
     def _purge_journals(self, id: str, author: str) -> list[Purged]:
-        from gitmem.journal.purge import purge
+        from gitmem.journal.purging.purge import purge
 
         at = self._next_at()
         done = [purge(journal, [id], author, at) for journal in self._journals]
@@ -184,7 +184,7 @@ class Purging(Searching):
                 scrub_versions(folder, None, trace)
 
     def _other_worktrees(self) -> Iterator[Self]:
-        from gitmem.journal.purge import worktrees
+        from gitmem.journal.purging.purge import worktrees
 
         shared = self._journals.get(JournalName.SHARED)
         here = self._git.layout.workdir
@@ -224,7 +224,7 @@ class Purging(Searching):
         return self._catalog.events(memory)
 
     def _remote_to_force(self, name: str | None, terminal: bool) -> Remote:
-        from gitmem.journal.transfer import Remote
+        from gitmem.journal.sharing.transfer import Remote
         from gitmem.verbs.sharing import choose
 
         chosen = choose(self._git.config(), self._settings, name)
@@ -237,9 +237,10 @@ class Purging(Searching):
             Refused: what would be pushed besides the purge of `id` may not leave, or a purge by
                 somebody else is there.
         """
-        from gitmem.journal import merging, sharing
-        from gitmem.journal.purge import adopt_purge
         from gitmem.journal.purged import About
+        from gitmem.journal.purging.purge import adopt_purge
+        from gitmem.journal.sharing import exchange as sharing
+        from gitmem.journal.sharing import merging
 
         journal, at = self._journals.writable(JournalName.SHARED), self._next_at()
         theirs, about = sharing.fetch(journal, remote), About([id])
@@ -265,7 +266,7 @@ class Purging(Searching):
 
     def _force(self, remote: Remote, expected: str | None, author: str, id: str) -> bool:
         """Force the journal onto a remote, taking in what others push meanwhile."""
-        from gitmem.journal.purge import finish
+        from gitmem.journal.purging.purge import finish
 
         journal = self._journals.writable(JournalName.SHARED)
         for _ in range(TRIES):

@@ -11,8 +11,8 @@ from gitmem.errors import AmbiguousId, NotFound, UsageError
 from gitmem.journal import clock
 from gitmem.journal.codec import Event
 from gitmem.model import Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from gitmem.verbs import content
 
 if TYPE_CHECKING:  # each is loaded by the verbs that need it: a write does without, and 10 ms less

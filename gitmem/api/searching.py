@@ -13,7 +13,7 @@ from gitmem.model import SOURCES, Hit
 from gitmem.verbs import content
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
-    from gitmem.search.condition import Condition
+    from gitmem.search.conditions.condition import Condition
     from gitmem.search.question import Question, SearchResult
 
 
@@ -118,6 +118,6 @@ class Searching(Conversations):
 
 
 def _condition(where: str, now: datetime) -> Condition:
-    from gitmem.search.where import parse
+    from gitmem.search.conditions.where import parse
 
     return parse(where, now)

@@ -15,7 +15,7 @@ from gitmem.verbs.redaction import ALLOWED
 
 if TYPE_CHECKING:  # loaded by the verbs that need it
     from gitmem.journal.journals import Journal
-    from gitmem.journal.transfer import Progress, Remote
+    from gitmem.journal.sharing.transfer import Progress, Remote
     from gitmem.verbs.sharing import Pulled, Pushed, RemoteState
 
 
@@ -48,7 +48,7 @@ class Sharing(Purging):
             Refused: a memory holds what looks like a secret, or a purge waits to be taken over.
             Unavailable: the remote cannot be reached, or does not take it; all is kept here.
         """
-        from gitmem.journal import sharing
+        from gitmem.journal.sharing import exchange as sharing
         from gitmem.verbs.sharing import Pushed, memories
 
         there = self._remote_named(remote, terminal, limit, progress)
@@ -98,7 +98,7 @@ class Sharing(Purging):
             Refused: a purge by somebody else waits for `accept_purge`.
             Unavailable: the remote cannot be reached.
         """
-        from gitmem.journal import sharing
+        from gitmem.journal.sharing import exchange as sharing
         from gitmem.verbs.sharing import Pulled, memories
 
         there = self._remote_named(remote, terminal, limit, progress)
@@ -179,7 +179,7 @@ class Sharing(Purging):
     def _remote_named(
         self, name: str | None, terminal: bool, limit: float | None, progress: Progress | None
     ) -> Remote:
-        from gitmem.journal.transfer import Remote
+        from gitmem.journal.sharing.transfer import Remote
         from gitmem.verbs.sharing import choose, pushed_to
 
         config = self._git.config()
@@ -197,7 +197,7 @@ class Sharing(Purging):
         Raises:
             Refused: the journals differ by a purge, and that is for the user to decide.
         """
-        from gitmem.journal.merging import Merged, merge
+        from gitmem.journal.sharing.merging import Merged, merge
         from gitmem.verbs.sharing import met, unheeded
 
         journal, author = self._shared, self._restorer()

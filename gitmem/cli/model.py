@@ -13,7 +13,7 @@ from gitmem.cli.view import View
 from gitmem.errors import NotARepository, UsageError
 
 if TYPE_CHECKING:
-    from gitmem.search.weights import Weights
+    from gitmem.search.semantic.weights import Weights
 
 
 @click.command(
@@ -63,10 +63,10 @@ def _weights() -> Weights:
     from pathlib import Path
 
     from gitmem.config import Settings
-    from gitmem.journal.discovery import config_outside
-    from gitmem.journal.opening import open_repository
-    from gitmem.search.pins import cache_folder
-    from gitmem.search.weights import Weights
+    from gitmem.journal.git.discovery import config_outside
+    from gitmem.journal.git.opening import open_repository
+    from gitmem.search.semantic.pins import cache_folder
+    from gitmem.search.semantic.weights import Weights
 
     try:
         git = open_repository(Path(current().repo), "program").config()

@@ -16,7 +16,7 @@ from gitmem.errors import Refused
 
 if TYPE_CHECKING:
     from gitmem.api import Gitmem
-    from gitmem.journal.transfer import Progress
+    from gitmem.journal.sharing.transfer import Progress
     from gitmem.verbs.sharing import Pulled, Pushed, RemoteState
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from gitmem.imports.model import Addition, Foreign, Opener
 from gitmem.imports.notes import firsts, notes, opened
 from gitmem.journal.clock import format_at
-from gitmem.journal.git import Commit, Git
+from gitmem.journal.git.port import Commit, Git
 from gitmem.sessions.model import Home, Skipped
 
 PREFIX = "refs/notes/mem-"

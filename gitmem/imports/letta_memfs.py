@@ -14,7 +14,7 @@ from gitmem.errors import NotARepository, Unreadable
 from gitmem.imports.markdown import Page, front_matter, headed, pages, plain, wiki_links
 from gitmem.imports.model import Foreign, Opener
 from gitmem.imports.notes import OLDEST, committed
-from gitmem.journal.git import Commit
+from gitmem.journal.git.port import Commit
 from gitmem.sessions.importers import records
 from gitmem.sessions.model import Home, Skipped
 

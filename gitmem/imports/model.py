@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.sessions.model import Home, Skipped
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from gitmem.errors import Unreadable
 from gitmem.imports.model import Opener
 from gitmem.journal.clock import format_at
-from gitmem.journal.git import Commit, Git
+from gitmem.journal.git.port import Commit, Git
 from gitmem.sessions.importers import records
 
 OLDEST = 5_000

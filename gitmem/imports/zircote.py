@@ -14,7 +14,7 @@ from typing import Any
 from gitmem.imports.markdown import front_matter, headed, plain, words
 from gitmem.imports.model import Foreign, Opener
 from gitmem.imports.notes import firsts, notes, opened
-from gitmem.journal.git import Commit
+from gitmem.journal.git.port import Commit
 from gitmem.sessions.importers import records
 from gitmem.sessions.model import Home, Skipped
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
 from gitmem.journal.codec import Event
-from gitmem.journal.git import Backend, Git, RefUpdate
+from gitmem.journal.git.opening import open_bare
+from gitmem.journal.git.port import Backend, Git, RefUpdate
 from gitmem.journal.notes import Additions, Appended, NotesRef, Race
-from gitmem.journal.opening import open_bare
 from gitmem.journal.purged import About, purged
 from gitmem.model import JournalName
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitmem.errors import RefMoved, Unavailable
-from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
+from gitmem.journal.git.port import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
 
 FAN_OUT = 2
 PATIENCE = 60.0

@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.journal.codec import BrokenLine, Event, decode, event_id
-from gitmem.journal.objects import object_id
+from gitmem.journal.git.objects import object_id
 
 if TYPE_CHECKING:
-    from gitmem.journal.git import Layout
+    from gitmem.journal.git.port import Layout
     from gitmem.journal.notes import NotesRef
 
 

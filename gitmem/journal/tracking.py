@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.model import JournalName
 
 TRACKING = "refs/gitmem/remotes/"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gitmem.model import Hit, Importance, Memory, Passage, Said, first_line
 from gitmem.search import rank
 from gitmem.search.base import LONGEST, Candidate, Closeness, Derived, Index, IndexUnusable
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.search.dates import Span, named_dates, nearness
 from gitmem.search.indexes import Indexes
 from gitmem.search.near import Near
@@ -26,8 +26,8 @@ from gitmem.search.rounds import PREFIX
 from gitmem.text.query import Query, parse, plain
 
 if TYPE_CHECKING:
-    from gitmem.search.embedding import QueryVectors
-    from gitmem.search.files import Files
+    from gitmem.search.semantic.embedding import QueryVectors
+    from gitmem.search.workspace.files import Files
 
 CANDIDATES = 300
 """Documents that the lexical index puts forward to be ranked."""
@@ -333,7 +333,7 @@ def _passes(question: Question, said: Said) -> bool:
         return False
     if question.where is None:
         return True
-    from gitmem.search.fields import said_facts
+    from gitmem.search.conditions.fields import said_facts
 
     return question.where.test(said_facts(said))
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from gitmem.model import Memory
 from gitmem.search.base import LONGEST, Change, Derived, Document, Index, Removed, Seen, catch_up
-from gitmem.search.catalog import Catalog
-from gitmem.search.events import Mark
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.events import Mark
 
 if TYPE_CHECKING:
-    from gitmem.search.embedding import Embedder
-    from gitmem.search.late import TokenStore
-    from gitmem.search.lexical import Lexical
+    from gitmem.search.lexical.index import Lexical
     from gitmem.search.rounds import Rounds
-    from gitmem.search.vectors import Vectors
+    from gitmem.search.semantic.embedding import Embedder
+    from gitmem.search.semantic.late import TokenStore
+    from gitmem.search.semantic.vectors import Vectors
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and of how much; 0 where nobody knows."""
@@ -89,7 +89,7 @@ class Indexes:
     @cached_property
     def lexical(self) -> Lexical:
         """The lexical index."""
-        from gitmem.search.lexical import Lexical
+        from gitmem.search.lexical.index import Lexical
 
         return Lexical(self._folder / "lexical")
 
@@ -98,7 +98,7 @@ class Indexes:
         """The token vectors; None where no model is installed."""
         if self.embedder is None:
             return None
-        from gitmem.search.late import TokenStore
+        from gitmem.search.semantic.late import TokenStore
 
         path = self._folder / "tokens.sqlite"
         return TokenStore(path, self.embedder, lambda *done: self.progress("embedding", *done))
@@ -108,7 +108,7 @@ class Indexes:
         """The vectors in Chroma; None where no model is installed."""
         if self.embedder is None or self.tokens is None:
             return None
-        from gitmem.search.vectors import Vectors
+        from gitmem.search.semantic.vectors import Vectors
 
         return Vectors(self._folder / "vectors", self.tokens, self.chroma)
 

@@ -9,8 +9,8 @@ from typing import Any
 from gitmem.errors import NotFound
 from gitmem.model import Memory
 from gitmem.search.base import LONGEST
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 
 
 @dataclass(frozen=True, slots=True)

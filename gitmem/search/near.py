@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from gitmem.search.base import Candidate, IndexMoved, IndexUnusable
 
 if TYPE_CHECKING:
-    from gitmem.search.embedding import QueryVectors
     from gitmem.search.indexes import Indexes
-    from gitmem.search.late import TokenStore
+    from gitmem.search.semantic.embedding import QueryVectors
+    from gitmem.search.semantic.late import TokenStore
 
 NEAREST = 100
 """Documents put forward."""

@@ -8,10 +8,10 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from gitmem.model import SOURCES, Hit, Memory, Passage, Said
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.rows import Filter
 
 if TYPE_CHECKING:
-    from gitmem.search.condition import Condition
+    from gitmem.search.conditions.condition import Condition
 
 Found = Memory | Said | Passage
 

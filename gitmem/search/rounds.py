@@ -17,7 +17,7 @@ from gitmem.search.database import Database
 from gitmem.sessions import REF
 
 if TYPE_CHECKING:  # what was imported is taken in once, and asked for often: 6 ms less
-    from gitmem.journal.git import Git
+    from gitmem.journal.git.port import Git
     from gitmem.sessions.store import Entry, SessionStore
 
 PREFIX = "session:"

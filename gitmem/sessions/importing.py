@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.errors import NotFound, Unreadable
-from gitmem.journal.history import History
+from gitmem.journal.git.history import History
 from gitmem.sessions.bookmarks import Bookmarks
 from gitmem.sessions.importers.records import shown
 from gitmem.sessions.intake import Growth, Intake

@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import IO
 
 from gitmem.errors import Unavailable
-from gitmem.journal.git import Git
-from gitmem.journal.history import History
-from gitmem.journal.spawn import stream
+from gitmem.journal.git.history import History
+from gitmem.journal.git.port import Git
+from gitmem.journal.git.spawn import stream
 
 MANY = 5_000
 """Rounds from which on a session is read in pieces: it may be larger than memory."""

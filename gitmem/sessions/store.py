@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from gitmem.errors import AmbiguousId, NotFound, RefMoved, Unavailable
-from gitmem.journal.git import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
-from gitmem.journal.history import History
+from gitmem.journal.git.history import History
+from gitmem.journal.git.port import BLOB_MODE, TREE_MODE, Git, RefUpdate, TreeEntry
 from gitmem.journal.notes import Race
 from gitmem.sessions import REF
 from gitmem.sessions.model import About, Round, Session, Turn

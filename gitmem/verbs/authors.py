@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gitmem.errors import NotFound, UsageError
 from gitmem.journal.trust import Trust, Why, author_of
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gitmem.errors import NotFound, UsageError
+from gitmem.journal.branches.sight import Sight
+from gitmem.journal.branches.visibility import Carry, Fact, Vantage
 from gitmem.journal.codec import Event, printable_name
 from gitmem.journal.fold import fold_memory
-from gitmem.journal.sight import Sight
-from gitmem.journal.visibility import Carry, Fact, Vantage
 from gitmem.model import Memory, Scope
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 
 
 @dataclass(frozen=True, slots=True)

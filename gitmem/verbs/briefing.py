@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitmem.model import FileChange, Importance, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from gitmem.text.budget import tokens
 from gitmem.text.fence import inert
 from gitmem.verbs.staleness import Staleness

@@ -9,12 +9,12 @@ from typing import Literal
 
 from gitmem.errors import NoIdentity
 from gitmem.journal import clock
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journal, Journals
 from gitmem.journal.purged import About
 from gitmem.model import ID_LENGTH
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 
 Level = Literal["error", "warning", "info"]
 
@@ -100,7 +100,9 @@ def stats(catalog: Catalog, now: str) -> Stats:
 
 def examine(git: Git, journals: Journals, catalog: Catalog, now: datetime) -> Iterator[Finding]:
     """Yield what is wrong, or worth knowing, about the journals and what is derived from them."""
-    from gitmem.journal.purge import unfinished  # not for `status`, which needs this module too
+    from gitmem.journal.purging.purge import (
+        unfinished,  # not for `status`, which needs this module too
+    )
 
     anomalies = catalog.anomalies(clock.horizon(now))
     for name, (level, message, hint) in _ANOMALIES.items():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from gitmem.errors import UsageError
 from gitmem.model import Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import OLDEST, Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import OLDEST, Filter
 
 FORMATS = ("jsonl", "markdown")
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from gitmem.journal import clock
-from gitmem.journal.git import Git
-from gitmem.journal.history import History
+from gitmem.journal.branches.visibility import EMPTY_TREES
+from gitmem.journal.git.history import History
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import tracked
-from gitmem.journal.visibility import EMPTY_TREES
 from gitmem.search.base import Index, IndexUnusable
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.verbs.care import Finding
 
 AHEAD = timedelta(minutes=5)

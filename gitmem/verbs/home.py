@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.sessions.model import Home
 
 

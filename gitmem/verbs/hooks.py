@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.mirror.render import template
 from gitmem.verbs.setup import (
     Initialised,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from gitmem.journal.codec import Event, decode, printable_name
 from gitmem.model import JournalName
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 
 SETS = ("text", "data", "kind", "importance")
 """What an import may change later, but for tags, notes and links."""

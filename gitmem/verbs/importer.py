@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.journal import clock
+from gitmem.journal.branches.sight import Sight
 from gitmem.journal.codec import Event, encode, printable_name
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journals
-from gitmem.journal.sight import Sight
 from gitmem.model import JournalName
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.verbs.imported import Imported
 from gitmem.verbs.imports import Change, Plan
 from gitmem.verbs.whereabouts import Spot, Whereabouts

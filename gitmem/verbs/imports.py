@@ -15,7 +15,7 @@ from typing import Any
 
 from gitmem.errors import Unreadable, UsageError
 from gitmem.imports.model import Opener, Origin
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.sessions.model import Skipped
 from gitmem.verbs.foreign import Fitting, Later, Tailor
 from gitmem.verbs.imported import SETS, Imported, fate, imported

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import UsageError
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.mirror.contents import day_of
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.events import Mark
-from gitmem.search.rows import LONG_TERM, OLDEST, Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.events import Mark
+from gitmem.search.catalog.rows import LONG_TERM, OLDEST, Filter
 from gitmem.verbs import content
 from gitmem.verbs.briefing import WORKING_KINDS
 from gitmem.verbs.draft import Draft

@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitmem.journal.git import Git
-from gitmem.journal.history import History
+from gitmem.journal.git.history import History
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journals
-from gitmem.journal.purge import Purged
-from gitmem.journal.rewrite import telling
+from gitmem.journal.purging.purge import Purged
+from gitmem.journal.purging.rewrite import telling
 from gitmem.mirror.mirror import FOLDER, LONG_TERM
 from gitmem.mirror.versions import Versions
 from gitmem.model import ID_LENGTH, JournalName

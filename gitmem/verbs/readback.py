@@ -17,7 +17,7 @@ from gitmem.journal.codec import BrokenLine, Event, decode, event_id
 from gitmem.journal.journals import Journals
 from gitmem.journal.purged import About
 from gitmem.model import JournalName
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.sessions.importers import records
 from gitmem.sessions.model import Skipped
 from gitmem.verbs.importer import Lines

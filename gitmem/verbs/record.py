@@ -9,14 +9,14 @@ from typing import Any
 
 from gitmem.errors import Unavailable
 from gitmem.journal import clock
+from gitmem.journal.branches.lines import Stamp
+from gitmem.journal.branches.sight import Sight
+from gitmem.journal.branches.visibility import Carry
 from gitmem.journal.codec import Event, encode, printable_name
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journal, Journals, Place
-from gitmem.journal.lines import Stamp
-from gitmem.journal.sight import Sight
-from gitmem.journal.visibility import Carry
 from gitmem.model import JournalName, Scope, first_line
-from gitmem.search.catalog import Catalog
+from gitmem.search.catalog.catalog import Catalog
 from gitmem.verbs.briefing import WORKING_KINDS
 from gitmem.verbs.draft import Draft
 from gitmem.verbs.redaction import Redaction, allowed_by

@@ -14,11 +14,11 @@ from gitmem.config import Settings
 from gitmem.errors import GitmemError, Unavailable
 from gitmem.journal import clock
 from gitmem.journal.codec import printable_name
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.mirror.mirror import Mirror
 from gitmem.model import Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from gitmem.verbs.briefing import WORKING_KINDS, Briefing, Guest, compose
 from gitmem.verbs.inbox import CatalogView, Inbox
 from gitmem.verbs.record import Recorder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitmem.config import TEAM_FILE, Settings
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 
 if TYPE_CHECKING:  # yaml takes 30 ms
     from yaml import SafeLoader

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from gitmem.errors import NotARepository, Unavailable
-from gitmem.journal.git import Git
-from gitmem.journal.lines import KEY as LINE
+from gitmem.journal.branches.lines import KEY as LINE
+from gitmem.journal.git.port import Git
 from gitmem.journal.tracking import RECORD as FETCHED
 from gitmem.journal.tracking import refspec, remotes
 

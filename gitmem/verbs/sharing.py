@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.config import Settings
 from gitmem.errors import NotFound, Refused, UsageError
 from gitmem.journal.codec import BrokenLine, Event, decode
-from gitmem.journal.git import Git
+from gitmem.journal.git.port import Git
 from gitmem.journal.journals import Journal
 from gitmem.journal.tracking import Config, refspec, remotes, tracking
 from gitmem.model import ID_LENGTH, Memory
@@ -20,7 +20,7 @@ from gitmem.text.secret_glance import may_hold_each
 from gitmem.verbs.redaction import allowed_by, rules_in, strings
 
 if TYPE_CHECKING:  # loaded by what needs it
-    from gitmem.journal.purge import Meeting
+    from gitmem.journal.purging.purge import Meeting
 
 _NO_TEXT = frozenset("at base events line memory op v".split())
 _USER = re.compile(r"(?<=://)[^/@]*@")
@@ -97,7 +97,7 @@ def pushed_to(config: Config, remote: str) -> Sequence[str]:
 
 def take_in(journal: Journal, remote: str, tip: str, author: str, now: datetime) -> str:
     """Merge what was fetched, unless the journals differ by a purge: then say what to do."""
-    from gitmem.journal.merging import Merged, merge
+    from gitmem.journal.sharing.merging import Merged, merge
 
     found = merge(journal, tip, remote, author, int(now.timestamp()))
     if isinstance(found, Merged):

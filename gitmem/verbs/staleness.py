@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import islice
 
 from gitmem.errors import GitFailed
-from gitmem.journal import objects
-from gitmem.journal.git import Git, TreeEntry
-from gitmem.journal.history import History
+from gitmem.journal.git import objects
+from gitmem.journal.git.history import History
+from gitmem.journal.git.port import Git, TreeEntry
 from gitmem.model import FileChange, JournalName, Memory
 
 MOST = 20

@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gitmem.errors import NoIdentity, Unavailable
+from gitmem.journal.branches.lines import Lines
 from gitmem.journal.codec import printable_name
-from gitmem.journal.git import Git
-from gitmem.journal.history import History
-from gitmem.journal.lines import Lines
-from gitmem.journal.objects import decode
+from gitmem.journal.git.history import History
+from gitmem.journal.git.objects import decode
+from gitmem.journal.git.port import Git
 from gitmem.journal.trust import EVERYBODY, Decisions, Trust, author_of
 
 RECORD = "trust.json"

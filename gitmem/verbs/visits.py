@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.search.events import Mark
+from gitmem.search.catalog.events import Mark
 
 
 class Visits:

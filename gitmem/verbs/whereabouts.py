@@ -15,10 +15,10 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
+from gitmem.journal.branches.sight import Sight
 from gitmem.journal.codec import printable_name
-from gitmem.journal.git import Git
-from gitmem.journal.history import BRANCHES, REMOTES, History
-from gitmem.journal.sight import Sight
+from gitmem.journal.git.history import BRANCHES, REMOTES, History
+from gitmem.journal.git.port import Git
 from gitmem.verbs.record import EMPTY_TREE
 
 _NO_NAME = re.compile(r"[\0-\x20\x7f~^:?*\[\\]|\.\.|^$")

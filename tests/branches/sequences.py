@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from tests.branches import model
 from tests.branches.facts import Git, Said
 from tests.branches.world import World

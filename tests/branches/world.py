@@ -14,7 +14,7 @@ from pathlib import Path
 
 import gitmem
 from gitmem import Gitmem, Memory
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SHARED = "refs/notes/gitmem/shared"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitmem.search.pins import MINILM
+from gitmem.search.semantic.pins import MINILM
 from tests.cli.conftest import Gitmem, invoke
 from tests.support import git
 

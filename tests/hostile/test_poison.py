@@ -206,7 +206,7 @@ POISONS: dict[str, Callable[[], list[bytes]]] = {
             "Ada <ada@example.com\u200b>",
             "Ada <ada@example.com%00>",
             "Ada <ada@example.com.>",
-            "gitmem <gitmem@localhost>",
+            "gitmem <gitmem.localhost>",
         )
     ],
     "a later version": lambda: [

@@ -13,7 +13,7 @@ import gitmem
 from gitmem import Gitmem
 from gitmem.imports import origin
 from gitmem.imports.model import Foreign
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
 from gitmem.model import Memory
 from gitmem.sessions.model import Skipped
 from tests.support import git

@@ -9,8 +9,8 @@ import pygit2
 import pytest
 from pygit2.enums import ConfigLevel, Option
 
-from gitmem.journal.git import Backend, Git, RefUpdate, TreeEntry
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend, Git, RefUpdate, TreeEntry
 from tests.support import git
 
 ADA = "Ada <ada@example.com>"

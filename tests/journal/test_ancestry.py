@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.journal.ancestry import Ancestry
-from gitmem.journal.discovery import discover
-from gitmem.journal.history import History
-from gitmem.journal.visibility import EMPTY_TREES, Fact
+from gitmem.journal.branches.ancestry import Ancestry
+from gitmem.journal.branches.visibility import EMPTY_TREES, Fact
+from gitmem.journal.git.discovery import discover
+from gitmem.journal.git.history import History
 from tests.journal.world import World
 from tests.support import git
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotARepository, Unavailable, UsageError
-from gitmem.journal.discovery import bare_layout, discover
-from gitmem.journal.git import Backend, Layout
-from gitmem.journal.libgit2 import Libgit2
-from gitmem.journal.opening import open_bare, open_repository
-from gitmem.journal.program import GitProgram
+from gitmem.journal.git.discovery import bare_layout, discover
+from gitmem.journal.git.libgit2 import Libgit2
+from gitmem.journal.git.opening import open_bare, open_repository
+from gitmem.journal.git.port import Backend, Layout
+from gitmem.journal.git.program import GitProgram
 from tests.journal.conftest import REF, commit_file, land
 from tests.support import git
 

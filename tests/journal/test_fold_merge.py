@@ -8,9 +8,9 @@ import pytest
 
 from gitmem.journal.codec import Event, decode
 from gitmem.journal.fold import fold
-from gitmem.journal.git import Backend
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend
 from gitmem.journal.journals import Journal
-from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName
 from tests.journal.histories import heads, read, remember, write
 from tests.support import git

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailed, RefMoved
-from gitmem.journal.git import Git, Head, RefUpdate, TreeChange, TreeEntry
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git, Head, RefUpdate, TreeChange, TreeEntry
 from tests.journal.conftest import ADA, KEPT, REF, commit_file, land, place
 from tests.support import git
 
@@ -212,8 +212,8 @@ INCREMENT = """
 import random, sys, time
 from pathlib import Path
 from gitmem.errors import RefMoved
-from gitmem.journal.git import RefUpdate, TreeEntry
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.port import RefUpdate, TreeEntry
+from gitmem.journal.git.opening import open_repository
 port = open_repository(Path(sys.argv[1]), sys.argv[2])
 for _ in range(10):
     while True:

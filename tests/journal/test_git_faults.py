@@ -15,10 +15,10 @@ import pytest
 from pygit2.enums import ConfigLevel, Option
 
 from gitmem.errors import GitFailed, RefMoved, Unavailable
-from gitmem.journal.git import Backend, Git, RefUpdate
-from gitmem.journal.opening import open_repository
-from gitmem.journal.program import GitProgram
-from gitmem.journal.spawn import beside_gc
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend, Git, RefUpdate
+from gitmem.journal.git.program import GitProgram
+from gitmem.journal.git.spawn import beside_gc
 from tests.journal.conftest import KEPT, REF, commit_file, land
 from tests.support import git
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NoIdentity, Unavailable
-from gitmem.journal.configuration import identity, read, usual_files
-from gitmem.journal.git import Git
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.configuration import identity, read, usual_files
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git
 from tests.journal.conftest import place
 from tests.support import git
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.journal.git import Backend
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend
 from gitmem.journal.journals import Journals, Place
-from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName
 from tests.journal.conftest import ADA, KEPT, REF
 from tests.journal.test_journals import NOW, ONE, TWO, append, lines

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.journal.git import Git, RefUpdate
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git, RefUpdate
 from gitmem.journal.journals import Journal
-from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName
 from tests.journal.conftest import ADA, KEPT, REF
 from tests.journal.test_notes import fanned, plant

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotFound
-from gitmem.journal.history import History
-from gitmem.journal.lines import Lines, Stamp
-from gitmem.journal.visibility import Fact, Vantage
+from gitmem.journal.branches.lines import Lines, Stamp
+from gitmem.journal.branches.visibility import Fact, Vantage
+from gitmem.journal.git.history import History
 from tests.journal.world import Eyes, World
 from tests.support import git
 

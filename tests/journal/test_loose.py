@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import Unavailable
-from gitmem.journal import loose
-from gitmem.journal.objects import object_id
+from gitmem.journal.git import loose
+from gitmem.journal.git.objects import object_id
 from tests.support import git
 
 TEXT = b"a line that says something\n" * 20_000

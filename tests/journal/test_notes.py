@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from gitmem.errors import Unavailable
 from gitmem.journal import notes as notes_module
-from gitmem.journal.git import Backend, Git, RefUpdate, TreeEntry
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend, Git, RefUpdate, TreeEntry
 from gitmem.journal.notes import Appended, NotesRef, join, split
-from gitmem.journal.opening import open_repository
 from tests.journal.conftest import ADA, KEPT, REF, place
 from tests.support import git
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.journal.git import TreeEntry
-from gitmem.journal.objects import (
+from gitmem.journal.git.objects import (
     changes,
     decode_commit,
     decode_tree,
@@ -22,6 +21,7 @@ from gitmem.journal.objects import (
     object_id,
     pack,
 )
+from gitmem.journal.git.port import TreeEntry
 from tests.support import git
 
 names = st.binary(min_size=1, max_size=12).filter(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.journal.discovery import discover
-from gitmem.journal.history import History
-from gitmem.journal.reflogs import Made, Reflogs, asked
+from gitmem.journal.git.discovery import discover
+from gitmem.journal.git.history import History
+from gitmem.journal.git.reflogs import Made, Reflogs, asked
 from tests.journal.world import World
 from tests.support import git
 

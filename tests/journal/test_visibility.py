@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.journal.visibility import EMPTY_TREES, Fact, Vantage, visible
+from gitmem.journal.branches.visibility import EMPTY_TREES, Fact, Vantage, visible
 
 A, B = "a" * 40, "b" * 40
 MAIN = Vantage(A, "main", None, "main")

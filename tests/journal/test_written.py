@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.journal.git import Backend
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend
+from gitmem.journal.git.written import Written
 from gitmem.journal.journals import SHARED_REF, Journal
 from gitmem.journal.notes import Appended
-from gitmem.journal.opening import open_repository
-from gitmem.journal.written import Written
 from gitmem.model import JournalName
 from tests.support import git
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.journal.ancestry import Ancestry
-from gitmem.journal.history import History
-from gitmem.journal.landing import Carry, Landing
-from gitmem.journal.lines import Lines
-from gitmem.journal.opening import open_repository
-from gitmem.journal.reflogs import Reflogs
-from gitmem.journal.visibility import Fact, Vantage, visible
+from gitmem.journal.branches.ancestry import Ancestry
+from gitmem.journal.branches.landing import Carry, Landing
+from gitmem.journal.branches.lines import Lines
+from gitmem.journal.branches.visibility import Fact, Vantage, visible
+from gitmem.journal.git.history import History
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.reflogs import Reflogs
 from tests.support import git
 
 EMPTY = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

@@ -9,7 +9,7 @@ import pytest
 
 import gitmem
 from gitmem import Gitmem
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from tests.purge.support import LATER, SECRET
 from tests.support import git
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.journal import sweep
-from gitmem.journal.purge import folder, unfinished
-from gitmem.journal.unfinished import load, save
+from gitmem.journal.purging import sweep
+from gitmem.journal.purging.purge import folder, unfinished
+from gitmem.journal.purging.unfinished import load, save
 from tests.purge.conftest import live
 from tests.purge.support import SHARED, lines, traces, whole
 from tests.purge.test_meeting import REST

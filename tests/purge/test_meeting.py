@@ -9,10 +9,10 @@ import pytest
 
 import gitmem
 from gitmem.errors import Unavailable
-from gitmem.journal import purge
-from gitmem.journal.git import Backend
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend
 from gitmem.journal.journals import Journal
-from gitmem.journal.opening import open_repository
+from gitmem.journal.purging import purge
 from gitmem.model import JournalName
 from tests.purge.conftest import live
 from tests.purge.support import SHARED, lines, story, traces, whole

@@ -9,7 +9,7 @@ import pytest
 import gitmem
 from gitmem import Gitmem
 from gitmem.errors import NotFound
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from tests.purge.conftest import live
 from tests.purge.support import KEPT, SHARED, lines, story, traces, whole
 from tests.support import git

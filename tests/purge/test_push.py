@@ -10,7 +10,7 @@ import pytest
 import gitmem
 from gitmem.errors import NotFound, Refused, Unavailable
 from gitmem.journal.codec import encode
-from gitmem.journal.transfer import Remote
+from gitmem.journal.sharing.transfer import Remote
 from tests.purge.support import SHARED, traces, whole
 from tests.purge.test_meeting import ADA, REST, TRACKING, Two
 from tests.support import git

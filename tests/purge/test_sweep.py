@@ -12,10 +12,10 @@ import pytest
 
 import gitmem
 from gitmem import Gitmem
-from gitmem.journal.git import Backend
-from gitmem.journal.opening import open_repository
-from gitmem.journal.packs import delete
-from gitmem.journal.raw import RawObjects
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.packs import delete
+from gitmem.journal.git.port import Backend
+from gitmem.journal.git.raw import RawObjects
 from tests.purge.conftest import live
 from tests.purge.support import KEPT, SHARED, objects, traces, whole
 from tests.support import git

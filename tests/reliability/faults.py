@@ -15,8 +15,8 @@ from typing import Any, Literal
 from unittest import mock
 
 from gitmem.errors import GitFailed, Unavailable
-from gitmem.journal.git import Backend, Git
-from gitmem.journal.opening import open_bare, open_repository
+from gitmem.journal.git.opening import open_bare, open_repository
+from gitmem.journal.git.port import Backend, Git
 
 Mode = Literal["once", "lasting", "late"]
 """It fails once; from then on; or it is done and yet reported as failed, once."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from gitmem.verbs import record
 
 BACKENDS: tuple[Backend, ...] = ("program", "libgit2")

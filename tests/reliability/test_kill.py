@@ -15,7 +15,7 @@ import gitmem
 from gitmem import Gitmem
 from gitmem.errors import Unavailable
 from gitmem.journal import notes
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from gitmem.mirror import document
 from tests.reliability.processes import BACKENDS, Writer
 from tests.support import git

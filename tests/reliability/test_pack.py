@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import gitmem
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
 from tests.reliability.processes import BACKENDS, race
 from tests.support import git
 

@@ -9,8 +9,8 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from gitmem.search.embedding import SCALE, Embedded, QueryVectors
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.embedding import SCALE, Embedded, QueryVectors
+from gitmem.search.semantic.pins import cache_folder, model_folder
 
 # Found at import: a test has a home of its own, and no GITMEM_* variables.
 MODEL = model_folder(cache_folder(os.environ.get("GITMEM_CACHE_DIR", "")))

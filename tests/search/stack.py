@@ -11,8 +11,8 @@ from gitmem.journal.codec import BrokenLine, Event, decode
 from gitmem.journal.fold import fold_memory
 from gitmem.journal.journals import Place
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 
 ANCHOR = "a" * 40
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.journal.codec import Event
+from gitmem.journal.git.opening import open_repository
 from gitmem.journal.journals import Journals
-from gitmem.journal.opening import open_repository
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.events import Mark
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.events import Mark
+from gitmem.search.catalog.rows import Filter
 from tests.journal.histories import histories, remember, write
 from tests.search.stack import ANCHOR, Stack, from_scratch, opened, stored
 from tests.support import git

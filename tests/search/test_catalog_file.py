@@ -18,8 +18,8 @@ import pytest
 from gitmem.journal.codec import decode
 from gitmem.journal.journals import Place
 from gitmem.search import database
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from tests.journal.histories import remember, write
 from tests.search.stack import Stack, ask_everything, from_scratch, opened, stored
 
@@ -333,7 +333,7 @@ def test_killed_in_the_middle_of_catching_up(source: Stack, path: Path, after: i
 
 
 def _in_batches_of(size: int, work: Callable[[], object]) -> None:
-    from gitmem.search import events
+    from gitmem.search.catalog import events
 
     events.BATCH = size
     work()
@@ -341,7 +341,7 @@ def _in_batches_of(size: int, work: Callable[[], object]) -> None:
 
 def test_batches_of_any_size(source: Stack, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for size in (1, 2, 7, 100):
-        monkeypatch.setattr("gitmem.search.events.BATCH", size)
+        monkeypatch.setattr("gitmem.search.catalog.events.BATCH", size)
         catalog = opened(None, source)
         ask_everything(catalog, source)
         assert catalog.mark().changed == 1

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search import bulk, embedding
 from gitmem.search.base import IndexUnusable
-from gitmem.search.bulk import BATCH, ROOM, Bulk, batches
-from gitmem.search.checked import USED
-from gitmem.search.embedding import DATA, SCALE, Embedder, load
-from gitmem.search.minilm import MiniLM
-from gitmem.search.pins import MINILM
-from gitmem.search.wordpiece import WordPiece
+from gitmem.search.semantic import bulk, embedding
+from gitmem.search.semantic.bulk import BATCH, ROOM, Bulk, batches
+from gitmem.search.semantic.checked import USED
+from gitmem.search.semantic.embedding import DATA, SCALE, Embedder, load
+from gitmem.search.semantic.minilm import MiniLM
+from gitmem.search.semantic.pins import MINILM
+from gitmem.search.semantic.wordpiece import WordPiece
 from tests.search.embedders import MODEL, HashEmbedder, needs_model
 
 TEXTS = [
@@ -174,7 +174,7 @@ def test_other_axes_are_another_name(
 @needs_model
 def test_a_question_loads_numpy_and_nothing_else() -> None:
     code = (
-        "import sys; from pathlib import Path; from gitmem.search.embedding import load;"
+        "import sys; from pathlib import Path; from gitmem.search.semantic.embedding import load;"
         "load(Path(sys.argv[1])).query('Where is the cache?');"
         "print({'numpy', 'onnxruntime', 'tokenizers', 'chromadb', 'whoosh'} & {*sys.modules})"
     )

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.journal.opening import open_repository
-from gitmem.search import database, worktree
+from gitmem.journal.git.opening import open_repository
+from gitmem.search import database
 from gitmem.search.base import IndexUnusable
-from gitmem.search.files import LONGEST, WIDEST, Files, passages
-from gitmem.search.worktree import Worktree
+from gitmem.search.workspace import worktree
+from gitmem.search.workspace.files import LONGEST, WIDEST, Files, passages
+from gitmem.search.workspace.worktree import Worktree
 from tests.search.workspace import add, ask, opened, paths
 from tests.support import git, run_cli
 
@@ -33,7 +34,7 @@ CODE = """def getUserName(user_id):
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what was just written be believed, but in the tests of that."""
-    monkeypatch.setattr("gitmem.search.files.SETTLED", -(10**12))
+    monkeypatch.setattr("gitmem.search.workspace.files.SETTLED", -(10**12))
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_what_was_only_touched_stays(repo: Path, files: Files) -> None:
 def test_a_change_within_the_same_moment_is_seen(
     repo: Path, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitmem.search.files.SETTLED", 2_000_000_000)
+    monkeypatch.setattr("gitmem.search.workspace.files.SETTLED", 2_000_000_000)
     file = add(repo, "note.txt", "walrus\n")
     facts = worktree._facts
     same = facts(os.fsencode(file))
@@ -345,8 +346,8 @@ def test_where_no_file_can_be_written_all_is_found_nevertheless(repo: Path, tmp_
 INDEXER = """
 import sys, time
 from pathlib import Path
-from gitmem.journal.opening import open_repository
-from gitmem.search.files import Files
+from gitmem.journal.git.opening import open_repository
+from gitmem.search.workspace.files import Files
 repo, halts = Path(sys.argv[1]), sys.argv[2] == "halts"
 def progress(done, all):
     if 0 < done < all:

@@ -21,7 +21,7 @@ from gitmem.search.base import (
     Seen,
     catch_up,
 )
-from gitmem.search.lexical import Lexical
+from gitmem.search.lexical.index import Lexical
 from gitmem.text.query import plain
 
 Make = Callable[[], Index]

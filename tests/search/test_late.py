@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gitmem.search.base import Document, IndexMoved, Removed
-from gitmem.search.late import FAR, NEAR, TokenStore
+from gitmem.search.semantic.late import FAR, NEAR, TokenStore
 from tests.search.embedders import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -164,7 +164,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from gitmem.search.base import Document
-from gitmem.search.late import TokenStore
+from gitmem.search.semantic.late import TokenStore
 from tests.search.embedders import HashEmbedder
 store = TokenStore(Path(sys.argv[1]), HashEmbedder())
 print("ready", flush=True)

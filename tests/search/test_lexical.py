@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.search import lexical, sealed
 from gitmem.search.base import Change, Document, IndexMoved, IndexUnusable, Removed, Seen, catch_up
-from gitmem.search.lexical import Lexical
-from gitmem.search.sealed import LOCK, SEAL
+from gitmem.search.lexical import index as lexical
+from gitmem.search.lexical import sealed
+from gitmem.search.lexical.index import Lexical
+from gitmem.search.lexical.sealed import LOCK, SEAL
 
 EVERYTHING = [Document(str(n), f"common word{n}", tags=("tag",)) for n in range(30)]
 NOW = {"shared": "c2"}
@@ -277,7 +278,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from gitmem.search.base import Document, IndexMoved
-from gitmem.search.lexical import Lexical
+from gitmem.search.lexical.index import Lexical
 
 name, folder, turns = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 index = Lexical(folder)
@@ -400,7 +401,7 @@ def run(code: str, folder: Path, pycache: Path, *options: str) -> str:
 
 def test_whoosh_is_not_imported_to_see_whether_there_is_work(folder: Path, tmp_path: Path) -> None:
     code = """
-from gitmem.search.lexical import Lexical
+from gitmem.search.lexical.index import Lexical
 print(Lexical(folder).seen(), any(name.startswith("whoosh") for name in sys.modules))
 """
     assert run(code, folder, tmp_path / "pyc") == f"{NOW} False\n"
@@ -409,7 +410,7 @@ print(Lexical(folder).seen(), any(name.startswith("whoosh") for name in sys.modu
 def test_whoosh_is_imported_quietly_and_without_the_network(folder: Path, tmp_path: Path) -> None:
     code = """
 from gitmem.search.base import Document
-from gitmem.search.lexical import Lexical
+from gitmem.search.lexical.index import Lexical
 index = Lexical(folder)
 index.apply([Document("new", "common")], {"shared": "c3"}, index.seen())
 print(len(index.search('common "word1" -tag:x wor*', 10)), "http.client" in sys.modules)

@@ -13,9 +13,9 @@ import gitmem
 from gitmem.search import near
 from gitmem.search.base import Document, Removed
 from gitmem.search.database import Database
-from gitmem.search.late import TokenStore
-from gitmem.search.pooled import BLOCK, DIGEST, SCHEMA, Pooled
-from gitmem.search.vectors import Vectors
+from gitmem.search.semantic.late import TokenStore
+from gitmem.search.semantic.pooled import BLOCK, DIGEST, SCHEMA, Pooled
+from gitmem.search.semantic.vectors import Vectors
 from tests.search.embedders import HashEmbedder
 from tests.support import git
 

@@ -18,7 +18,7 @@ from benchmarks.asking import Asked, Conversations
 from benchmarks.corpus import Missing, Source
 from benchmarks.engineering import AGENT, ROOT, Corpus, Unsealed, written
 from benchmarks.retrieval import Answers
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.pins import cache_folder, model_folder
 
 MODELS = cache_folder(os.environ.get("GITMEM_CACHE_DIR", ""))  # before a test has its own home
 

@@ -19,7 +19,7 @@ import pytest
 
 from gitmem.errors import UsageError
 from gitmem.search.base import Document, IndexMoved, IndexUnusable, Removed
-from gitmem.search.vectors import Vectors, is_loopback
+from gitmem.search.semantic.vectors import Vectors, is_loopback
 
 DIMENSION = 32
 
@@ -156,7 +156,7 @@ import sys
 from pathlib import Path
 from tests.search.test_vectors import Words
 from gitmem.search.base import Document, IndexMoved
-from gitmem.search.vectors import Vectors
+from gitmem.search.semantic.vectors import Vectors
 
 name, store = sys.argv[1], Vectors(Path(sys.argv[2]), Words(), patience=60)
 print("ready", flush=True)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, NotFound, Refused, Unavailable
-from gitmem.search import fetch
-from gitmem.search.checked import NOTE
-from gitmem.search.pins import MINILM, Pin, cache_folder
-from gitmem.search.weights import Weights
+from gitmem.search.semantic import fetch
+from gitmem.search.semantic.checked import NOTE
+from gitmem.search.semantic.pins import MINILM, Pin, cache_folder
+from gitmem.search.semantic.weights import Weights
 
 CONTENT: Mapping[str, bytes] = {
     "config.json": b'{"hidden_size": 384}',

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gitmem.errors import UsageError
 from gitmem.model import Importance, JournalName, Memory, Scope
-from gitmem.search.fields import FIELDS, facts
-from gitmem.search.moments import span
-from gitmem.search.patterns import Pattern
-from gitmem.search.rows import MEMORY, SCHEMA, Filter, row_of
-from gitmem.search.where import DEEPEST, LONGEST, MOST, parse
+from gitmem.search.catalog.rows import MEMORY, SCHEMA, Filter, row_of
+from gitmem.search.conditions.fields import FIELDS, facts
+from gitmem.search.conditions.moments import span
+from gitmem.search.conditions.patterns import Pattern
+from gitmem.search.conditions.where import DEEPEST, LONGEST, MOST, parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

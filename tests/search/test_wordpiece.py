@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from gitmem.search import wordpiece
 from gitmem.search.base import IndexUnusable
-from gitmem.search.wordpiece import LIMIT, WordPiece
+from gitmem.search.semantic import wordpiece
+from gitmem.search.semantic.wordpiece import LIMIT, WordPiece
 from tests.search.embedders import MODEL, needs_model
 from tests.sessions.samples import SHARED, needs_samples
 

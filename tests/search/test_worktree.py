@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.search.worktree import LARGEST, SMALL, Worktree
+from gitmem.search.workspace.worktree import LARGEST, SMALL, Worktree
 from tests.search.workspace import add, ask, found, opened
 from tests.support import git, run_cli
 

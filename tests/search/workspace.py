@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitmem.journal.opening import open_repository
-from gitmem.search.files import Files, Found
+from gitmem.journal.git.opening import open_repository
+from gitmem.search.workspace.files import Files, Found
 from gitmem.text.query import parse
 
 

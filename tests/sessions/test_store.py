@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.errors import AmbiguousId, GitmemError, NotFound
-from gitmem.journal.git import Backend, Git
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend, Git
 from gitmem.sessions import REF, spool, store
 from gitmem.sessions.intake import Intake
 from gitmem.sessions.model import About, Turn
@@ -260,7 +260,7 @@ def _opened(path: Path) -> Git:
 WRITER = """
 import sys
 from pathlib import Path
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
 from tests.sessions.test_store import about, turns, write
 port, number = open_repository(Path(sys.argv[1]), "program"), 0
 print("ready", flush=True)

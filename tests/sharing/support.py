@@ -11,7 +11,7 @@ from typing import Any
 import gitmem
 from gitmem import Gitmem
 from gitmem.journal.codec import encode
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from tests.support import git, run_cli
 
 SHARED = "refs/notes/gitmem/shared"

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.errors import RefMoved, Unavailable
-from gitmem.journal.git import Backend, Git, RefUpdate, TreeEntry
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Backend, Git, RefUpdate, TreeEntry
 from gitmem.journal.journals import Journal
-from gitmem.journal.merging import Merged, merge
 from gitmem.journal.notes import join
-from gitmem.journal.opening import open_repository
+from gitmem.journal.sharing.merging import Merged, merge
 from gitmem.model import JournalName
 from tests.sharing.support import SHARED, lines
 from tests.support import git

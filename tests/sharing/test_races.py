@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefMoved, Unavailable
-from gitmem.journal import sharing
-from gitmem.journal.transfer import Remote
+from gitmem.journal.sharing import exchange as sharing
+from gitmem.journal.sharing.transfer import Remote
 from tests.sharing.support import SHARED, TRACKING, Team, cli, lines, tip
 from tests.support import git
 
@@ -189,8 +189,8 @@ def test_the_pauses_grow_and_differ(team: Team, monkeypatch: pytest.MonkeyPatch)
         push(self, ref, new)
 
     monkeypatch.setattr(Remote, "push", late)
-    monkeypatch.setattr("gitmem.journal.sharing.random.uniform", lambda low, high: high)
-    monkeypatch.setattr("gitmem.journal.sharing.time.sleep", pauses.append)
+    monkeypatch.setattr("gitmem.journal.sharing.exchange.random.uniform", lambda low, high: high)
+    monkeypatch.setattr("gitmem.journal.sharing.exchange.time.sleep", pauses.append)
     with team.open(one) as gm:
         assert gm.push().tries == 5
     assert pauses == sorted(set(pauses)) and len(pauses) == 4

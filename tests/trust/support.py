@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from gitmem.journal.branches.visibility import EMPTY_TREES
 from gitmem.journal.clock import format_at
 from gitmem.journal.codec import Event, encode
-from gitmem.journal.visibility import EMPTY_TREES
 from tests.support import git
 
 EVE = "Eve <eve@example.com>"

@@ -10,14 +10,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.journal.branches.visibility import Carry, Fact, Vantage, visible
 from gitmem.journal.codec import Event, decode
 from gitmem.journal.fold import fold
 from gitmem.journal.journals import Place
 from gitmem.journal.trust import author_of
-from gitmem.journal.visibility import Carry, Fact, Vantage, visible
 from gitmem.model import JournalName, Memory
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import Filter
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import Filter
 from tests.journal.histories import histories, remember, write
 from tests.search.stack import ANCHOR, Stack, stored
 

@@ -15,7 +15,7 @@ import gitmem
 from gitmem import Gitmem, Memory
 from gitmem.journal.codec import decode, encode
 from gitmem.journal.fold import fold_memory
-from gitmem.journal.git import Backend
+from gitmem.journal.git.port import Backend
 from gitmem.verbs.staleness import MOST, candidates, inside
 from tests.support import git, run_cli
 

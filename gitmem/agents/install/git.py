@@ -9,8 +9,8 @@ import difflib
 from pathlib import Path
 
 from gitmem.agents.install.run import Done
-from gitmem.journal.git import Git
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git
 from gitmem.verbs import hooks, setup
 from gitmem.verbs.hooks import Step
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.errors import NotARepository, Refused, Unavailable, UsageError
-from gitmem.journal.git import Git
-from gitmem.journal.opening import open_repository
+from gitmem.journal.git.opening import open_repository
+from gitmem.journal.git.port import Git
 from gitmem.verbs.settings import data_folder
 
 Scope = Literal["user", "project"]

@@ -12,7 +12,7 @@ from gitmem.agents.mcp.wording import Answer
 from gitmem.api import Gitmem
 from gitmem.errors import NotFound, UsageError
 from gitmem.model import KINDS, Memory, Said
-from gitmem.search.pins import cache_folder, model_folder
+from gitmem.search.semantic.pins import cache_folder, model_folder
 from gitmem.verbs import content
 from gitmem.verbs.branches import Life
 

@@ -21,7 +21,7 @@ from gitmem.agents.hooks.events import excluded
 from gitmem.api import Gitmem
 from gitmem.api import open as open_gitmem
 from gitmem.errors import GitmemError, Refused, Unavailable, UsageError
-from gitmem.journal.discovery import discover
+from gitmem.journal.git.discovery import discover
 from gitmem.verbs.setup import RECORD
 
 Answer = TypeVar("Answer")

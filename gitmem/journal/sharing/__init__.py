@@ -1,0 +1,1 @@
+"""Fetching and pushing the shared journal, and the union of two."""

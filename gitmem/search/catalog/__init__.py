@@ -1,0 +1,1 @@
+"""Memories in SQLite, folded from the journals' events."""

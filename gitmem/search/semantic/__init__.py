@@ -1,0 +1,1 @@
+"""Documents by their meaning: the model, token vectors, and Chroma."""
