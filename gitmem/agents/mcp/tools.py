@@ -5,11 +5,12 @@ Their docstrings and the descriptions of their parameters are what a model reads
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from inspect import getdoc
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import getdoc, signature
+from typing import Annotated, Any
 
 from mcp.server import MCPServer
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BeforeValidator, Field
@@ -59,6 +60,8 @@ Importance = Annotated[
 Expires = Annotated[
     str, Field(description="When it stops to count: 2026-12-31, or an age such as 30d.")
 ]
+
+Tool = Callable[..., Awaitable[CallToolResult]]
 
 
 class Tools:
@@ -201,7 +204,7 @@ class Tools:
 def add_tools(server: MCPServer, memory: Opened, aliases: bool) -> None:
     """Add the tools to a server; `aliases` adds two under the names that others give them."""
     tools = Tools(memory)
-    every: list[tuple[Callable[..., Awaitable[CallToolResult]], str, str, ToolAnnotations]] = [
+    every: list[tuple[Tool, str, str, ToolAnnotations]] = [
         (tools.memory_search, "memory_search", "Search memory", READS),
         (tools.memory_get, "memory_get", "Read memories", READS),
         (tools.memory_add, "memory_add", "Remember", ADDS),
@@ -216,3 +219,24 @@ def add_tools(server: MCPServer, memory: Opened, aliases: bool) -> None:
         every.append((tools.memory_add, "memory_store", "Remember", ADDS))
     for tool, name, title, honest in every:
         server.add_tool(tool, name, title=title, description=getdoc(tool), annotations=honest)
+    server.middleware.append(
+        _refusing({name: [*signature(tool).parameters] for tool, name, *_ in every})
+    )
+
+
+def _refusing(parameters: Mapping[str, Sequence[str]]) -> ServerMiddleware[Any]:
+    """Return what refuses arguments that a tool does not have: the SDK drops them in silence.
+
+    A search for ``q`` was answered with the newest memories, as one without a query is.
+    """
+
+    async def refuse(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        asked = ctx.params if ctx.method == "tools/call" and ctx.params else {}
+        takes, given = parameters.get(str(asked.get("name"))), asked.get("arguments")
+        if takes is None or not isinstance(given, dict) or set(given) <= set(takes):
+            return await call_next(ctx)
+        unknown = next(name for name in given if name not in takes)
+        said = f"there is no argument '{unknown[:NAME]}'; it takes {', '.join(takes) or 'none'}."
+        return CallToolResult(content=[TextContent(type="text", text=said)], is_error=True)
+
+    return refuse

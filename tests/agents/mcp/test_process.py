@@ -126,6 +126,8 @@ def test_huge_and_odd_texts(kept: Path) -> None:
             ("memory_search", {"query": "x", "limit": 1000}, "less than or equal to 20"),
             ("memory_search", {"query": "x", "limit": "many"}, "integer"),
             ("memory_search", {"query": {"not": "text"}}, "string"),
+            ("memory_search", {"q": "x"}, "no argument 'q'; it takes query, kind, tag, branch"),
+            ("memory_status", {huge: "x"}, "it takes none"),
             ("memory_get", {"id": [huge]}, "is no memory id"),
             ("memory_get", {"id": []}, "1 to 20"),
             ("memory_get", {"id": ["abcdef"] * 21}, "1 to 20"),
