@@ -76,11 +76,13 @@ class Searching(Conversations):
     def catch_up(self) -> int:
         """Index what is new, so that the next recall need not; returns how many documents that was.
 
+        Vectors are made of many at once: of the last few, the next search makes them.
+
         Raises:
             IndexUnusable: an index can be neither used nor made.
         """
         self._fresh()
-        return self._engine.catch_up(chroma=False)
+        return self._engine.keep_pace()
 
     def _question(
         self,

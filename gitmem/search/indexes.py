@@ -131,18 +131,20 @@ class Indexes:
             seen[SESSIONS] = self.rounds.mark()
         return seen
 
-    def catch_up(self, index: Derived, haste: bool = False) -> int:
+    def catch_up(self, index: Derived, haste: bool = False, rounds: bool = True) -> int:
         """Give an index what it has not seen; returns how many documents that was.
 
-        In haste, without the entities of what was written since they were last looked for.
+        In haste, without the entities of what was written since they were last looked for;
+        `rounds`: with what was said since.
 
         Raises:
             IndexUnusable: it can be neither used nor made.
         """
         now, ids = self.now(haste), set[str]()
+        now = now if rounds else _without_rounds(now, index.seen())
 
         def changes(since: Seen) -> Iterator[Change]:
-            for change in self._changes(since):
+            for change in self._changes(since, rounds):
                 ids.add(change.id)
                 if not len(ids) % STEP:
                     self.progress("indexing", len(ids), 0)
@@ -153,17 +155,21 @@ class Indexes:
         catch_up(index, now, changes)
         return len(ids)
 
-    def hurry(self, index: Derived, most: int) -> None:
+    def hurry(self, index: Derived, most: int, rounds: bool = True) -> None:
         """Give an index what it has not seen, in haste; nothing where that is more than `most`.
 
         Raises:
             IndexUnusable: it can be neither used nor made.
         """
-        seen = index.seen()
-        if seen != self.now(haste=True):
-            behind = sum(1 for _ in islice(self._changes(seen), most + 1))
-            if behind <= most:
-                self.catch_up(index, haste=True)
+        if 0 < self.waiting(index, most + 1, rounds) <= most:
+            self.catch_up(index, haste=True, rounds=rounds)
+
+    def waiting(self, index: Derived, most: int, rounds: bool = True) -> int:
+        """Return how many changes an index in haste has not seen; of many, `most`."""
+        seen, now = index.seen(), self.now(haste=True)
+        if seen == (now if rounds else _without_rounds(now, seen)):
+            return 0
+        return sum(1 for _ in islice(self._changes(seen, rounds), most))
 
     def scan(self) -> Index:
         """Index everything for one question: slow, and as right as the others."""
@@ -191,13 +197,13 @@ class Indexes:
         if self.rounds is not None:
             self.rounds.clear()
 
-    def _changes(self, since: Seen) -> Iterator[Change]:
+    def _changes(self, since: Seen, rounds: bool = True) -> Iterator[Change]:
         ids, _ = self._catalog.changed_since(_mark(since.get(NAMES, since.get(MEMORIES, ""))))
         for id in ids:
             memory = self._catalog.memory(id)
             alive = memory is not None and not memory.forgotten
             yield self._document(memory) if memory and alive else Removed(id)
-        if self.rounds is not None:
+        if rounds and self.rounds is not None:
             yield from self.rounds.changes(since.get(SESSIONS, ""))
 
     def _document(self, memory: Memory) -> Document:
@@ -218,6 +224,12 @@ def _continues(seen: Seen, now: Seen) -> bool:
     """Whether what an index has seen is of the same files: the numbers of others begin anew."""
     both = seen.keys() & now.keys()
     return all(seen[name].partition(":")[0] == now[name].partition(":")[0] for name in both)
+
+
+def _without_rounds(now: Seen, seen: Seen) -> Seen:
+    """Return what an index has seen that was at `seen` and took in all of `now` but rounds."""
+    kept = {SESSIONS: seen[SESSIONS]} if SESSIONS in seen else {}
+    return {name: mark for name, mark in now.items() if name != SESSIONS} | kept
 
 
 def _noted(mark: Mark | None) -> str:

@@ -288,6 +288,7 @@ def test_an_ordinary_commit_loads_next_to_nothing(hooked: Path) -> None:
     names = set(done.stdout.split())
     assert {name for name in names if name.startswith("gitmem.")} == {
         "gitmem.__main__", "gitmem.agents", "gitmem.agents.git_hooks", "gitmem.search",
+        "gitmem.search.catalog",
         "gitmem.search.catalog.glance",
     }  # fmt: skip
     assert not names & {"click", "subprocess", "json", "pathlib", "dataclasses"}

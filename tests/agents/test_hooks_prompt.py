@@ -73,7 +73,7 @@ def test_what_is_kept_waits_for_no_look_at_what_it_names(
     (tmp_path / "spacy.py").write_text("raise SystemExit('this takes a second')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    told = ask(ready, "Remember that the database team meets on Mondays. What is the database?")
+    told = ask(ready, "Remember that the database team meets on Mondays. What database do we use?")
     assert "PostgreSQL" in told and "1 kept" in log(ready)
 
 

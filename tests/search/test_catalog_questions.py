@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gitmem.journal.codec import decode
 from gitmem.model import Alternative, Importance, JournalName, Link, Memory, Note, Scope
-from gitmem.search.catalog import Catalog
-from gitmem.search.rows import LONG_TERM, NEWEST, OLDEST, Filter, memory_from, row_of
+from gitmem.search.catalog.catalog import Catalog
+from gitmem.search.catalog.rows import LONG_TERM, NEWEST, OLDEST, Filter, memory_from, row_of
 from tests.journal.histories import remember, write
 from tests.search.stack import Stack, from_scratch, opened, stored
 

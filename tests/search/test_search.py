@@ -295,6 +295,35 @@ def test_nothing_is_recalled_by_a_prompt_without_content(gm: gitmem.Gitmem, prom
     assert gm.recall(prompt, threshold=0.0) == []
 
 
+def test_what_is_said_in_passing_is_embedded_together(semantic: gitmem.Gitmem) -> None:
+    """A stop of an agent comes after each exchange, and the next prompt waits for nothing."""
+    semantic.search("warm")
+    embedder = semantic._engine.indexes.embedder
+    asked = embedder.asked  # type: ignore[union-attr]
+
+    def say(first: int, last: int) -> None:
+        turns = [
+            {"id": str(n), "role": "user", "text": f"The walrus has number {n}"}
+            for n in range(first, last)
+        ]
+        semantic.import_session(turns, session="talk", agent="bench")
+
+    say(0, 2)
+    assert semantic.catch_up() > 0
+    new = semantic.remember("A memory is embedded for the next prompt")
+    hits = semantic.recall("what does the walrus have?", threshold=0.0)
+    assert any("walrus" in hit.snippet for hit in hits), "by its words"
+    assert semantic.recall("a memory is embedded for which prompt?", threshold=0.3)
+    assert embedder.asked == asked + 1, new.id  # type: ignore[union-attr]
+    say(2, 40)
+    semantic.catch_up()
+    assert embedder.asked == asked + 41  # type: ignore[union-attr]
+    say(40, 41)
+    semantic.catch_up()
+    semantic.search("walrus")
+    assert embedder.asked == asked + 42  # type: ignore[union-attr]
+
+
 def test_recall_waits_for_no_large_import(semantic: gitmem.Gitmem) -> None:
     semantic.search("warm")
     turns = [{"id": str(n), "role": "user", "text": f"bulk {n}"} for n in range(100)]
@@ -319,6 +348,7 @@ def test_recall_of_what_is_new_does_not_wait_for_entities(
     semantic: gitmem.Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """spaCy takes 0.7 s to import: three prompts behind a new memory went by without an answer."""
+    semantic.search("warm")
     with monkeypatch.context() as patched:
         patched.setattr("gitmem.search.naming.find", lambda catalog: pytest.fail("it waits"))
         assert semantic.recall("deploy on friday is forbidden", threshold=0.3)
