@@ -49,4 +49,6 @@ def _fill(folder: Path, file: Path, head: bytes, data: bytes) -> None:
     packer = zlib.compressobj(_FAST)
     with os.fdopen(os.open(file, flags, 0o600), "wb") as stream:
         stream.write(packer.compress(head) + packer.compress(data) + packer.flush())
+        stream.flush()
         os.fchmod(stream.fileno(), shared & 0o444)
+        os.fsync(stream.fileno())  # as git does: a ref that outlives a power cut must find it
