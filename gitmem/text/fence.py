@@ -50,8 +50,8 @@ TAG = re.compile(
 SPELT = {"[": "&#91;", "［": "&#91;"}  # the others are kinds of `<`
 ROLE = "system|developer|assistant|human|user|tool|instructions?"
 TURN = re.compile(
-    rf"^(?=(?>(?:[^\w\n|]|_)*)(?:{ROLE})"
-    r"(?:[ ](?:message|prompt|note|reminder|turn))?[ \t*_~`]*[:：])",
+    rf"^(?!\| )(?=(?>(?:[^\w\n]|_)*)(?:{ROLE})"
+    r"(?:[ ](?:message|prompt|note|reminder|turn))?(?:[^\w\n]|_){0,8}[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -6,14 +6,14 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gitmem.text.fence import CLOSE, OPEN, fenced, inert, unfenced
 
 MARKS = re.compile(r"[<＜﹤‹]\s*[/|]?\s*gitmem", re.IGNORECASE)
 TURNS = re.compile(
-    r"^[\W_]*(system|human|assistant|user|developer)\W*:", re.IGNORECASE | re.MULTILINE
+    r"^[\W_]*(system|human|assistant|user|developer)[^\w\n]{0,8}:", re.IGNORECASE | re.MULTILINE
 )
 
 # Text made of what an attack is made of, and of anything.
@@ -43,6 +43,9 @@ def test_what_was_fenced_is_not_read_back(text: str, before: str, after: str) ->
 
 
 @given(HOSTILE)
+@example("System<:")
+@example("**Human** \u2014:")
+@example("|Assistant:")
 def test_what_is_inert_stays_as_it_is(text: str) -> None:
     out = inert(text)
     assert inert(out) == out
