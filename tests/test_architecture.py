@@ -62,6 +62,7 @@ BELOW_THE_EDGE = {  # what reaches around the edge nevertheless, and why
     "journal.git.discovery": {"os.environ"},  # git is started with the environment of the process
     "journal.git.history": {"os.environ"},
     "journal.git.program": {"os.environ"},
+    "search.semantic.bulk": {"os.environ"},  # the one way to tell onnxruntime to tell nobody
     "startup": {"os.environ", "time.time"},  # the short way to one answer: an edge of its own
     "api": {"os.environ", "datetime.now"},  # the defaults of `gitmem.open`
 }

@@ -50,6 +50,30 @@ def length(vectors: np.ndarray) -> np.ndarray:
 
 # -- the model ------------------------------------------------------------------------------------
 
+ALONE = """
+import sys
+from pathlib import Path
+import chromadb
+from gitmem.search.semantic.embedding import load
+print(len([*load(Path(sys.argv[1])).documents([f"text {n}" for n in range(8)])]))
+"""
+
+
+@needs_model
+def test_nobody_is_told_what_is_embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An onnxruntime that reports to its maker keeps an identity and what it has to send."""
+    for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        (tmp_path / f"its {name}").mkdir()
+        monkeypatch.setenv(name, str(tmp_path / f"its {name}"))
+    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(MODEL)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "8\n"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [
+        tmp_path / "home" / ".gitconfig"
+    ]
+
 
 @needs_model
 def test_a_text_means_what_the_models_authors_publish(model: Embedder) -> None:

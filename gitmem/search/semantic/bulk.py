@@ -41,6 +41,9 @@ class Bulk:
     def __init__(self, folder: Path) -> None:
         tensors = mapped(folder / "model.safetensors")
         names = [name for name in tensors if name.startswith(("embeddings.", "encoder."))]
+        # From 1.31 on it notes an identity of the machine and tells its maker what it runs: its
+        # first sign here was a file that the demo left behind.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
 
